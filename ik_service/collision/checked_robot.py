@@ -35,6 +35,7 @@ from ik_service.jit.cached_files import cache_folder, read_checked, write_checke
 from ik_service.jit.kernel_source import read_sources, source_digest
 from ik_service.kinematics.joint_path import joint_motion
 from ik_service.kinematics.joint_space import sampling_bounds
+from ik_service.kinematics.link_poses import links_below
 from ik_service.kinematics.pose_error import frame_of
 from ik_service.model.expanded_joints import is_inside_joint
 from ik_service.model.geometry.link_geometry import (
@@ -124,7 +125,8 @@ def robot_parts(
         try:
             if element.link not in bodies.body_of:
                 raise CollisionGeometryError(element.link, '', 'it is no link of the robot')
-            _check_place(element.link, unplaced)
+            if element.link in unplaced:
+                raise CollisionGeometryError(element.link, '', unplaced[element.link])
             shape = _shape(element, reader)
         except CollisionGeometryError as error:
             if not skip_faulty:
@@ -151,17 +153,9 @@ def _unplaced_links(robot: Robot) -> dict[str, str]:
     found: dict[str, str] = {}
     for joint in robot.joints.values():
         if not joint.placed:
-            pending = [joint.child]
-            while pending:
-                link = pending.pop()
+            for link in (joint.child, *links_below(robot, joint.child)):
                 found.setdefault(link, f'{named("joint", joint.name)} {joint.fault}')
-                pending += [below.child for below in robot.child_joints_of(link)]
     return found
-
-
-def _check_place(link: str, unplaced: Mapping[str, str]) -> None:
-    if link in unplaced:
-        raise CollisionGeometryError(link, '', unplaced[link])
 
 
 def _shape(element: CollisionGeometry, reader: MeshReader) -> Shape:

@@ -4,6 +4,18 @@ Compiled part of collision checks: which parts are near each other.
 Two outlines are apart when the shadows that they cast on some line do not overlap; lines are tried
 that separate them most often (Gottschalk, Lin & Manocha, "OBBTree", SIGGRAPH 1996, whose 15 lines
 are exact for boxes). Pairs not proven to be apart are left to Coal.
+
+Arguments that most kernels here take, where they do not say otherwise:
+
+- ``robot`` and ``world``: a RobotArrays and a WorldArrays, see
+  :mod:`ik_service.collision.scene_arrays`;
+- ``buffers``: the Buffers of this thread, which are filled;
+- ``outlines`` (k, 17) and ``pair`` (2, 17): see :mod:`ik_service.collision.outline`;
+- ``frames``: (b, 12) frames of the rigid bodies;
+- ``postures``: (N, m) positions of the variables [rad] or [m];
+- ``i``, ``j`` and ``k``: rows of the array before each;
+- ``x``, ``y`` and ``z``: a point [m], or a vector;
+- ``count`` and ``most``: how many pairs there are, and how many are enough.
 """
 
 from __future__ import annotations
@@ -21,13 +33,7 @@ _PARALLEL = 1e-6  # a sine below which two lines have no common perpendicular
 
 @inner_kernel
 def half_shadow(outlines, i, x, y, z):
-    """
-    Return half the length of the shadow that an outline casts on a line.
-
-    :param outlines: (k, 17) outlines.
-    :param i: row.
-    :param x: unit vector along the line; ``y`` and ``z`` likewise.
-    """
+    """Return half the length of the shadow of an outline on a line along a unit vector."""
     a = x * outlines[i, 6] + y * outlines[i, 7] + z * outlines[i, 8]
     if outlines[i, 16] == 1.0:
         return outlines[i, 14] * abs(a) + outlines[i, 12] * math.sqrt(max(0.0, 1.0 - a * a))
@@ -43,13 +49,7 @@ def half_shadow(outlines, i, x, y, z):
 
 @inner_kernel
 def point_distance(outlines, i, x, y, z):
-    """
-    Return the distance of a point from an outline; 0 inside.
-
-    :param outlines: (k, 17) outlines.
-    :param i: row.
-    :param x: the point [m]; ``y`` and ``z`` likewise.
-    """
+    """Return the distance of a point from an outline; 0 inside."""
     dx, dy, dz = x - outlines[i, 9], y - outlines[i, 10], z - outlines[i, 11]
     w = dx * outlines[i, 6] + dy * outlines[i, 7] + dz * outlines[i, 8]
     if outlines[i, 16] == 2.0:
@@ -66,12 +66,7 @@ def point_distance(outlines, i, x, y, z):
 
 @inner_kernel
 def separates(pair, x, y, z):
-    """
-    Return whether two outlines are apart on a line.
-
-    :param pair: (2, 17) the outlines.
-    :param x: vector along the line, of any length; ``y`` and ``z`` likewise.
-    """
+    """Return whether two outlines are apart on a line along a vector of any length."""
     norm = math.sqrt(x * x + y * y + z * z)
     if norm < _PARALLEL:
         return False
@@ -86,7 +81,7 @@ def separates(pair, x, y, z):
 
 @inner_kernel
 def separates_along_axes(pair, i):
-    """Return whether a pair (2, 17) is apart on an axis of outline i, or towards the other."""
+    """Return whether a pair is apart on an axis of outline i, or towards the other."""
     for k in range(0, 9, 3):
         if separates(pair, pair[i, k], pair[i, k + 1], pair[i, k + 2]):
             return True
@@ -109,7 +104,7 @@ def separates_along_axes(pair, i):
 
 @inner_kernel
 def apart(pair):
-    """Return whether two outlines, pair (2, 17), are proven to be apart."""
+    """Return whether two outlines are proven to be apart."""
     for i in range(2):
         if pair[i, 16] == 2.0:
             return separates(pair, pair[i, 6], pair[i, 7], pair[i, 8])
@@ -131,16 +126,7 @@ def apart(pair):
 
 @inlined_kernel
 def compose(outer, i, inner, j, frames, k):
-    """
-    Express a frame in another one's frame of reference.
-
-    :param outer: frames; its row i is in the wanted frame of reference.
-    :param i: row.
-    :param inner: frames; its row j is in the frame of that row.
-    :param j: row.
-    :param frames: its row k is filled.
-    :param k: row.
-    """
+    """Write a frame of ``inner``, which is given in one of ``outer``, in that one's reference."""
     for axis in range(4):
         x, y, z = inner[j, 3 * axis], inner[j, 3 * axis + 1], inner[j, 3 * axis + 2]
         for r in range(3):
@@ -152,14 +138,7 @@ def compose(outer, i, inner, j, frames, k):
 
 @merged_kernel
 def place_bodies(robot, postures, row, frames):
-    """
-    Compute the frames of the rigid bodies.
-
-    :param robot: RobotArrays.
-    :param postures: (N, m) positions of the variables [rad] or [m].
-    :param row: the row to use.
-    :param frames: (b, 12) is filled.
-    """
+    """Write the frames of the rigid bodies in the posture of a row."""
     for k in range(12):
         frames[0, k] = 1.0 if k == 0 or k == 4 or k == 8 else 0.0
     for j in range(robot.parents.shape[0]):
@@ -179,22 +158,20 @@ def place_bodies(robot, postures, row, frames):
 
 @inlined_kernel
 def place_sphere(frames, i, spheres, j, placed, k):
-    """
-    Express a sphere in the frame of reference of its frame.
-
-    :param frames: (b, 12).
-    :param i: row.
-    :param spheres: (s, 4) centres in that frame and radii.
-    :param j: row.
-    :param placed: (t, 4), its row k is filled.
-    :param k: row.
-    """
+    """Write a sphere (centre and radius), given in one of the frames, in their reference."""
     x, y, z = spheres[j, 0], spheres[j, 1], spheres[j, 2]
-    for r in range(3):
-        placed[k, r] = (
-            frames[i, 9 + r] + frames[i, r] * x + frames[i, 3 + r] * y + frames[i, 6 + r] * z
-        )
+    placed[k, 0], placed[k, 1], placed[k, 2] = place_point(frames, i, x, y, z)
     placed[k, 3] = spheres[j, 3]
+
+
+@inlined_kernel
+def place_point(frames, i, x, y, z):
+    """Return a point, given in one of the frames, in their reference."""
+    return (
+        frames[i, 9] + frames[i, 0] * x + frames[i, 3] * y + frames[i, 6] * z,
+        frames[i, 10] + frames[i, 1] * x + frames[i, 4] * y + frames[i, 7] * z,
+        frames[i, 11] + frames[i, 2] * x + frames[i, 5] * y + frames[i, 8] * z,
+    )
 
 
 @inlined_kernel
@@ -236,13 +213,10 @@ def place_part(robot, part, buffers):
 def some_cover_near(robot, part, buffers, i):
     """Return whether a sphere that covers a part is near outline i; True where it has none."""
     first, last = robot.cover_starts[part], robot.cover_starts[part + 1]
-    frames, body = buffers.frames, robot.bodies[part]
     for j in range(first, last):
         x, y, z = robot.covers[j, 0], robot.covers[j, 1], robot.covers[j, 2]
-        px = frames[body, 0] * x + frames[body, 3] * y + frames[body, 6] * z + frames[body, 9]
-        py = frames[body, 1] * x + frames[body, 4] * y + frames[body, 7] * z + frames[body, 10]
-        pz = frames[body, 2] * x + frames[body, 5] * y + frames[body, 8] * z + frames[body, 11]
-        if point_distance(buffers.outlines, i, px, py, pz) <= robot.covers[j, 3] + _CLOSE:
+        x, y, z = place_point(buffers.frames, robot.bodies[part], x, y, z)
+        if point_distance(buffers.outlines, i, x, y, z) <= robot.covers[j, 3] + _CLOSE:
             return True
     return first == last
 
@@ -391,13 +365,8 @@ def near_pairs(robot, world, postures, still, most, buffers, near):
 
     Of several postures, the pairs and frames of the last one checked stay.
 
-    :param robot: a RobotArrays.
-    :param world: a WorldArrays.
-    :param postures: (N, m) positions of the variables [rad] or [m].
     :param still: whether only parts that never move are checked, against the world alone;
         otherwise they are left out.
-    :param most: how many pairs are enough.
-    :param buffers: the Buffers that are filled.
     :param near: (N,) of bool: whether something is near, or a position is not finite.
     :returns: how many pairs there are, which may be more than there is space for; −1 where a
         position is not finite.
@@ -456,16 +425,13 @@ def near_on_line(robot, world, line, corners, step, first, certain, postures, bu
     at in an order that soon spreads over it: bit reversal, as in the van der Corput sequence: 1,
     1/2, 1/4, 3/4, …
 
-    :param robot: a RobotArrays.
-    :param world: a WorldArrays.
     :param line: a LineJoints.
     :param corners: (2, n) the first posture and the last, or (3, n) with the corner between them
         [rad] or [m].
     :param step: motion of the arm between the postures, at most [m].
     :param first: where in that order to begin: 0, or the index after the one returned before.
     :param certain: whether bodies that overlap for certain collide.
-    :param postures: (1, m) is filled with the last posture checked.
-    :param buffers: the Buffers that are filled, with a pair that is near.
+    :param postures: (1, m) is filled with the last posture checked; the buffers with a pair.
     :returns: where in that order something is near, or :data:`FREE` or :data:`OVERLAP`; and how
         many postures were checked.
     """
@@ -515,9 +481,6 @@ def body_displacements(robot, postures, buffers, before, moved):
     Bounded by the spheres around its rigid bodies: a sphere of radius r whose centre moves by d
     while it turns by θ has no point that is farther away than d + 2 r sin(θ/2).
 
-    :param robot: a RobotArrays.
-    :param postures: (N, m) positions of the variables [rad] or [m].
-    :param buffers: the Buffers of this thread.
     :param before: (b, 12) memory for the frames of the posture before.
     :param moved: (N - 1,) is filled [m].
     """

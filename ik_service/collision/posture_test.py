@@ -262,10 +262,9 @@ class LineTest:
 
 def _levers(robot: RobotArrays) -> np.ndarray:
     """
-    Return how far any point of a robot moves at most for a unit of each joint, in any posture.
+    Return how far any point moves at most for a unit of each joint (m,) [m/rad], in any posture.
 
-    :param robot: the robot with attached objects; strokes of sliding joints are not counted.
-    :returns: (m,) [m/rad], or 1 for a joint that slides; 0 for one that moves no body.
+    It is 1 for a joint that slides, whose stroke is not counted, and 0 for one that moves no body.
     """
     bodies = len(robot.body_spheres)
     reach = np.zeros(bodies)  # from the origin of each body to the farthest point it carries

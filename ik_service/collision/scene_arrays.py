@@ -209,12 +209,7 @@ def grown(robot: RobotArrays, margin: float) -> RobotArrays:
 def _grouped(
     pairs: Iterable[tuple[int, int]], bodies: Sequence[int], first: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Return pairs of parts sorted by the bodies of the parts.
-
-    :returns: (g, 4) the two bodies, and where their pairs begin and end behind the ``first`` ones
-        that there are; and (p, 3) the pairs, each with where those of the next first part begin.
-    """
+    """Return groups and pairs as :class:`RobotArrays`, behind the ``first`` pairs there are."""
     groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for i, j in pairs:
         groups.setdefault((bodies[i], bodies[j]), []).append((i, j))
@@ -256,13 +251,7 @@ def world_arrays(parts: Sequence[Part]) -> WorldArrays:
 
 
 def line_joints(columns: np.ndarray, base: np.ndarray, levers: np.ndarray) -> LineJoints:
-    """
-    Return joints that move on straight lines.
-
-    :param columns: (n,) where they stand among all independent joints.
-    :param base: (m,) positions of these [rad] or [m].
-    :param levers: (n,) how far any point of the robot moves at most for a unit of each [m/rad].
-    """
+    """Return the joints of a line, whose arrays are always of the same types."""
     return LineJoints(*map(frozen, (np.asarray(columns, np.int64), base, levers)))
 
 

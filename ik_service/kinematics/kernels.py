@@ -5,6 +5,15 @@ Between two joint axes lies a constant transform. Its rotation is split into z-x
 the two rotations about z join the angles of the joints on either side, so that each joint costs a
 rotation about z, a translation, and a rotation about x. (Denavit–Hartenberg parameters are a
 little cheaper, but ill-conditioned for nearly parallel axes, as in calibrated arms.)
+
+Arguments that the kernels of a chain take:
+
+- ``chain``: :class:`~ik_service.kinematics.joint_path.ChainArrays`;
+- ``q``: (n,) variables, of many postures (N, n);
+- ``axes``: (m, 6) direction and origin of every joint's axis, in the base frame;
+- ``frame``: (12,) the frame behind the last joint, which is the tip's but for its last rotation
+  about z;
+- ``rows``: (n, 6) columns of the Jacobian, linear before angular, in the base frame.
 """
 
 from __future__ import annotations
@@ -20,15 +29,7 @@ from ik_service.kinematics.joint_space import FAR, FARTHEST_LIMIT
 
 @varied_kernel
 def last_frame(chain, q, axes, frame):
-    """
-    Forward kinematics up to the last joint, with the axis and origin of every joint.
-
-    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
-    :param q: (n,) variables.
-    :param axes: (m, 6) out: direction and origin of every joint's axis, in the base frame.
-    :param frame: (12,) out: the frame behind the last joint, which is the tip's but for its last
-        rotation about z.
-    """
+    """Write ``axes`` and ``frame``: forward kinematics up to the last joint."""
     base = chain.base
     joints = chain.joints
     xx, xy, xz = base[0], base[1], base[2]
@@ -65,15 +66,10 @@ def last_frame(chain, q, axes, frame):
 @inner_kernel
 def jacobian_rows(chain, axes, frame, rows):
     """
-    Geometric Jacobian from the joint axes, one row a variable (the transpose of the usual form).
+    Write the geometric Jacobian to ``rows`` (the transpose of its usual form).
 
     A turning joint with axis a and origin r contributes (a × (e − r), a), a sliding one (a, 0);
     e is the tip. A variable that moves several joints has the sum of their contributions.
-
-    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
-    :param axes: (m, 6) from :func:`last_frame`.
-    :param frame: (12,) from :func:`last_frame`.
-    :param rows: (n, 6) out: linear before angular, in the base frame.
     """
     ex, ey, ez = frame[9], frame[10], frame[11]
     for i in range(rows.shape[0]):
@@ -94,16 +90,7 @@ def jacobian_rows(chain, axes, frame, rows):
 
 @kernel
 def forward(chain, q, axes, frame, pose):
-    """
-    Write the pose of the tip.
-
-    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
-    :param q: (n,) variables.
-    :param axes: (m, 6) scratch.
-    :param frame: (12,) scratch.
-    :param pose: (4, 4) out: T_base_tip.
-    :returns: whether all of q is finite and near enough for full precision.
-    """
+    """Write T_base_tip (4, 4); returns whether q is finite and near enough for full precision."""
     last_frame(chain, q, axes, frame)
     c = chain.tip[0]
     s = chain.tip[1]
@@ -121,17 +108,7 @@ def forward(chain, q, axes, frame, pose):
 
 @kernel
 def jacobian(chain, q, axes, frame, rows, matrix):
-    """
-    Write the geometric Jacobian in its usual form.
-
-    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
-    :param q: (n,) variables.
-    :param axes: (m, 6) scratch.
-    :param frame: (12,) scratch.
-    :param rows: (n, 6) scratch.
-    :param matrix: (6, n) out.
-    :returns: whether all of q is finite and near enough for full precision.
-    """
+    """Write the geometric Jacobian (6, n) in its usual form; returns the same as `forward`."""
     last_frame(chain, q, axes, frame)
     jacobian_rows(chain, axes, frame, rows)
     for i in range(rows.shape[0]):
@@ -142,32 +119,14 @@ def jacobian(chain, q, axes, frame, rows, matrix):
 
 @kernel
 def fill_poses(chain, q, axes, frame, poses):
-    """
-    Write the poses of the tip in many postures.
-
-    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
-    :param q: (N, n) variables.
-    :param axes: (m, 6) scratch.
-    :param frame: (12,) scratch.
-    :param poses: (N, 4, 4) out: T_base_tip.
-    """
+    """Write T_base_tip in many postures, (N, 4, 4)."""
     for k in range(q.shape[0]):
         forward(chain, q[k], axes, frame, poses[k])
 
 
 @kernel
 def fill_speeds(chain, q, velocities, axes, frame, columns, speeds):
-    """
-    Write the speed of the origin of the tip in many postures.
-
-    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
-    :param q: (N, n) variables.
-    :param velocities: (N, n) of the variables.
-    :param axes: (m, 6) scratch.
-    :param frame: (12,) scratch.
-    :param columns: (n, 6) scratch: the columns of the Jacobian, linear before angular.
-    :param speeds: (N,) out [m/s].
-    """
+    """Write the speeds (N,) of the tip's origin [m/s] by the velocities (N, n) of variables."""
     for k in range(q.shape[0]):
         last_frame(chain, q[k], axes, frame)
         jacobian_rows(chain, axes, frame, columns)

@@ -320,12 +320,12 @@ def step_error(name: str, error: Exception) -> SolverSpecError:
     """Return the error for a step of a solver that does not compile, or raised an exception."""
     if isinstance(error, NumbaError):
         return SolverSpecError(
-            'step', f'that of {name} cannot be compiled by Numba: {_reason(error)}'
+            'step', f'that of {name} cannot be compiled by Numba: {numba_reason(error)}'
         )
     return SolverSpecError('step', f'that of {name} raised {type(error).__name__}: {error}')
 
 
-def _reason(error: Exception) -> str:
+def numba_reason(error: Exception) -> str:
     """
     Return the line of a Numba message that names the fault, not the stage at which it occurred.
 

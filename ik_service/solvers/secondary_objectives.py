@@ -40,6 +40,7 @@ from ik_service.solvers.loop.linear_algebra import (
     squared_singular_values,
 )
 from ik_service.solvers.options import IkOptions, ObjectiveKind
+from ik_service.solvers.registry import numba_reason
 
 # Of central differences [rad] or [m].
 _PERTURBATION = 1e-4
@@ -154,8 +155,6 @@ def objective_gradient(objective, chain, settings, work, q, gradient):
 
 
 _C_SIGNATURE = types.float64(types.CPointer(types.float64), types.intp)
-# How Numba's messages begin.
-_STAGE = 'Failed in nopython mode'
 # Random postures at which the rank of a Jacobian has its generic value.
 _POSTURES = 8
 
@@ -193,11 +192,7 @@ def task_rank(chain: KinematicChain, weights: tuple[float, ...]) -> int:
 
 @lru_cache(maxsize=64)
 def _compiled(function: Callable) -> CFunc:
-    """
-    Compile a function of the caller's to be called from C; the last ones are kept.
-
-    :raises OptionError: when it cannot be compiled, or does not return a number.
-    """
+    """Compile a function of the caller's to be called from C; raises OptionError."""
     try:
         compiled = function if hasattr(function, 'py_func') else numba.njit(function)
 
@@ -209,14 +204,8 @@ def _compiled(function: Callable) -> CFunc:
         raise OptionError(
             'objective',
             'has to be a function of q (n,) that returns a number and that Numba can compile; '
-            f'{getattr(function, "__name__", function)!r} is not: {_reason(error)}',
+            f'{getattr(function, "__name__", function)!r} is not: {numba_reason(error)}',
         ) from error
-
-
-def _reason(error: Exception) -> str:
-    """Return the line of a Numba message that names the fault, not the stage it occurred at."""
-    lines = [line for line in str(error).splitlines() if line]
-    return next((line for line in lines if not line.startswith(_STAGE)), lines[0])
 
 
 # Rows of the method's memory, and their number.

@@ -66,8 +66,8 @@ def test_comments_and_docstrings_and_types_change_nothing(copied, kernels):
     path = copied / KERNELS
     edit(path, '"""\nKernels of', '"""\nAll kernels of')
     edit(path, '    # about z\n', '\n\n    # about the axis\n')
-    edit(path, '    Forward kinematics', '    Kinematics forward')
-    edit(path, '    Write the pose', '\n    Write a pose')
+    edit(path, 'Write ``axes``', 'Writes ``axes``')
+    edit(path, '    Write the geometric', '\n    Write a geometric')
     edit(path, 'from numba.core', 'from typing import TYPE_CHECKING\nfrom numba.core')
     added = digest(copied, kernels)
     types = 'if TYPE_CHECKING:\n    from ik_service.robot import Robot\n'

@@ -1,4 +1,15 @@
-"""Beam of candidates along the targets of a path, layer by layer, and their selection."""
+"""
+Beam of candidates along the targets of a path, layer by layer, and their selection.
+
+Arguments that most kernels here take, where they do not say otherwise:
+
+- ``chain``, ``settings``, ``work`` and ``strategy`` as in :mod:`ik_service.solvers.loop`, and
+  ``trace`` (0, 2n + 3), for none;
+- ``parents``, ``parent``, ``ends``, ``others``, ``q``: joint vectors [rad] or [m];
+- ``costs``: the cost of the path to each, the sum of its squared steps;
+- ``wrap``: (n,) turn of each variable that does not count as a difference [rad]; 0 for none;
+- ``bound``: largest motion of a joint [rad] or [m].
+"""
 
 from __future__ import annotations
 
@@ -13,7 +24,7 @@ from ik_service.jit.compile import inner_kernel, kernel, vector_kernel
 from ik_service.kinematics.kernels import copy_vector
 from ik_service.paths.search.problem import converge, distance, PathProblem, self_motion
 from ik_service.solvers.loop.iteration import set_goal
-from ik_service.solvers.loop.limits import inside
+from ik_service.solvers.loop.limits import inside, without_turns
 from ik_service.solvers.loop.problem import open_problem
 from ik_service.solvers.options import LimitStrategy
 
@@ -26,14 +37,10 @@ def select(
     Choose the children farthest apart, and for each the cheapest of the parents in reach.
 
     The first is the cheapest; then always the one farthest from those chosen (Gonzalez 1985).
-    The cost of a path is the sum of its squared steps.
 
-    :param parents: (k, n) candidates of the layer before [rad] or [m].
-    :param costs: (k,) cost of the path to each.
+    :param parents: (k, n) candidates of the layer before.
     :param children: (c, n) from ``grow``.
     :param made: (c,) bool: which of them count.
-    :param wrap: (n,) turn of each variable that does not count as a difference [rad]; 0 for none.
-    :param bound: largest motion of a joint from a parent [rad] or [m].
     :param separation: distance below which two children are one [rad] or [m].
     :param before: (n + 2, k) scratch.
     :param after: (n + 2, c) scratch.
@@ -74,10 +81,7 @@ def _cheapest(columns, costs, q, bound):
     """
     Return the cost of the cheapest path to a joint vector, and the parent on it; −1 for none.
 
-    :param columns: (n + 2, k) the parents, a column each, and scratch [rad] or [m].
-    :param costs: (k,) cost of the path to each.
-    :param q: (n,) the joint vector [rad] or [m].
-    :param bound: largest motion of a joint [rad] or [m].
+    Columns (n + 2, k): the parents, a column each, and scratch.
     """
     n, count = q.shape[0], costs.shape[0]
     farthest, steps = columns[n], columns[n + 1]
@@ -110,10 +114,8 @@ def _farthest(columns, latest, wrap, least):
     """
     Lower the gaps to those after the latest choice; returns the child of the largest or −1.
 
-    :param columns: (n + 2, c) the children, a column each, their gaps, and scratch.
-    :param latest: (n,) the choice [rad] or [m].
-    :param wrap: (n,) turn of each variable that does not count [rad]; 0 for none.
-    :param least: squared distance below which two children are one.
+    Columns (n + 2, c): the children, a column each, their gaps, and scratch; ``least`` is the
+    squared distance below which two children are one.
     """
     n, count = latest.shape[0], columns.shape[1]
     gaps, distances = columns[n], columns[n + 1]
@@ -123,7 +125,7 @@ def _farthest(columns, latest, wrap, least):
         column, value, turn = columns[i], latest[i], wrap[i]
         if turn > 0.0:
             for c in range(count):
-                difference = _without_turns(column[c] - value, turn)
+                difference = without_turns(column[c] - value, turn)
                 distances[c] += difference * difference
         else:
             for c in range(count):
@@ -142,12 +144,9 @@ def join(ends, costs, others, other_costs, wrap, bound):
     """
     Return the cheapest path from the candidates of one layer to those of another.
 
-    :param ends: (k, n) candidates of a layer [rad] or [m].
-    :param costs: (k,) cost of the path to each.
-    :param others: (m, n) candidates of the next layer, found from the other end [rad] or [m].
+    :param ends: (k, n) candidates of a layer.
+    :param others: (m, n) candidates of the next layer, found from the other end.
     :param other_costs: (m,) cost of the path to each from there.
-    :param wrap: (n,) turn of each variable that does not count as a difference [rad]; 0 for none.
-    :param bound: largest motion of a joint [rad] or [m].
     :returns: the numbers of both, −1 where none is in reach, and the cost of the whole path.
     """
     one, other, least = -1, -1, math.inf
@@ -157,19 +156,11 @@ def join(ends, costs, others, other_costs, wrap, bound):
             for i in range(wrap.shape[0]):
                 if not total < least:
                     break
-                difference = _without_turns(others[m, i] - ends[k, i], wrap[i])
+                difference = without_turns(others[m, i] - ends[k, i], wrap[i])
                 total += difference * difference if abs(difference) <= bound else math.inf
             if total < least:
                 one, other, least = k, m, total
     return one, other, least
-
-
-@inner_kernel
-def _without_turns(difference, turn):
-    """Return a difference less the full turns in it, where they do not count."""
-    if turn > 0.0:
-        return difference - turn * math.floor(difference / turn + 0.5)
-    return difference
 
 
 # Shares of the bound on the motion: that which a self-motion is meant to go together with the step
@@ -201,14 +192,12 @@ def grow(
     beyond, and its self-motions lead as far as the bound and the limits let them.
 
     :param problem: :class:`~ik_service.solvers.loop.problem.Problem`, or that of a tree.
-    :param bound: largest motion of a joint [rad] or [m].
-    :param parents: (k, n) the candidates [rad] or [m].
+    :param parents: (k, n) the candidates.
     :param before: (k, n) where each of them came from [rad] or [m].
     :param children: (k, s, n) out: of each the step alone, the step begun where the last one leads
         when it is repeated, then pairs of self-motions.
     :param made: (k, s) bool out: whether the child is at the target, within limits and bound.
     :param motions: (2, n) scratch.
-    :param trace: (0, 2n + 3), for none.
     """
     chain, settings, work = open_problem(problem)
     set_goal(chain, target, work.goal)

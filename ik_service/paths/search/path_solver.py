@@ -305,14 +305,7 @@ class _PathSolver:
         self._search = PathSearch(problem, options.candidates)
 
     def solve(self, start: np.ndarray | None, goal: np.ndarray | None) -> tuple:
-        """
-        Find the path.
-
-        :param start: (n,) the seed [rad] or [m]; None for none.
-        :param goal: (n,) the end; None for any.
-        :returns: (k, n) the rows up to the end, the :class:`PathEnd`, and the numbers of the rows
-            at which reconfigurations end.
-        """
+        """Return the rows (k, n) up to the end, the end, and the rows of reconfigurations."""
         problem = self._problem
         count, n = len(problem.targets), problem.chain.n
         if count == 0:

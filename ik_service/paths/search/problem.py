@@ -2,7 +2,10 @@
 Path to be found: chain, targets as kernels take them, bounds, and continuation along it.
 
 The arguments ``chain``, ``settings`` and ``work`` of the kernels are as described in
-:mod:`ik_service.solvers.loop`; so they serve chains, trees and tolerances alike.
+:mod:`ik_service.solvers.loop`; so they serve chains, trees and tolerances alike. ``problem`` is a
+:class:`~ik_service.solvers.loop.problem.Problem`, or that of a tree; ``targets`` (N, …) are as the
+kernels of the solver take them, ``q`` (N, n) are the rows of a path [rad] or [m], and ``trace``
+(0, 2n + 3) is for none.
 """
 
 from __future__ import annotations
@@ -50,11 +53,9 @@ def converge(chain, settings, work, strategy, origin, bound, fine, trace):
     """
     Bring ``work.q`` to the goal without leaving the neighbourhood of a joint vector.
 
-    :param strategy: number of the LimitStrategy.
     :param origin: (n,) the joint vector [rad] or [m].
     :param bound: largest difference of a joint from it [rad] or [m].
     :param fine: whether to go on as long as the error falls, instead of to the tolerance.
-    :param trace: (0, 2n + 3), for none.
     :returns: whether the goal is reached within the bound.
     """
     before = math.inf
@@ -134,17 +135,11 @@ def self_motion(chain, settings, work, trace, drawn, motion):
 @kernel
 def project_rows(problem, targets, strategy, bound, q, reached, origin, trace):
     """
-    Bring every row of a joint path exactly to its target.
+    Bring every row of a joint path exactly to its target; where that is not reached, it stays.
 
-    :param problem: :class:`~ik_service.solvers.loop.problem.Problem`, or that of a tree.
-    :param targets: (N, …) as the kernels of the solver take them.
-    :param strategy: number of the LimitStrategy.
     :param bound: largest motion of a joint [rad] or [m].
-    :param q: (N, n) the rows, overwritten [rad] or [m]; where the target is not reached, they
-        stay.
     :param reached: (N,) bool out.
     :param origin: (n,) scratch.
-    :param trace: (0, 2n + 3), for none.
     """
     chain, settings, work = open_problem(problem)
     for row in range(q.shape[0]):
@@ -158,14 +153,7 @@ def project_rows(problem, targets, strategy, bound, q, reached, origin, trace):
 
 @kernel
 def row_errors(problem, targets, q, errors):
-    """
-    Write the errors of every row of a joint path.
-
-    :param problem: :class:`~ik_service.solvers.loop.problem.Problem`, or that of a tree.
-    :param targets: (N, …) as the kernels of the solver take them.
-    :param q: (N, n) the rows [rad] or [m].
-    :param errors: (N, 2) out: position error [m] and orientation error [rad].
-    """
+    """Write the errors of every row of a joint path, (N, 2) [m] and [rad]."""
     chain, settings, work = open_problem(problem)
     for row in range(q.shape[0]):
         set_goal(chain, targets[row], work.goal)

@@ -249,7 +249,11 @@ class PathSearch:
             return False
         other = Beam(back, solutions, np.zeros(len(solutions)))
         for layer in range(row - 1, kept - 2, -1):
-            link, end = meeting(beam, layer, other)
+            # A step from one beam to the other, which may be full turns apart.
+            link, end, _ = self._problem.run(
+                join, beam.layers[layer], beam.cost(layer), other.layers[-1], other.cost(-1),
+                self._problem.wrap, self._problem.bound,
+            )  # fmt: skip
             if link >= 0:
                 path, wrap = other.path(end)[::-1], self._problem.wrap
                 turns = np.round((beam.layers[layer][link] - path[0]) / np.where(wrap, wrap, 1.0))
@@ -265,23 +269,6 @@ class PathSearch:
         while len(beam) < layers and not self._problem.out_of_time:
             if not beam.advance(targets[len(beam)], width):
                 return
-
-
-def meeting(forth: Beam, layer: int, back: Beam) -> tuple[int, int]:
-    """
-    Return where a step leads from one beam to another.
-
-    :param forth: beam from the start.
-    :param layer: number of a layer of it.
-    :param back: beam from the end, whose last layer is at the next target.
-    :returns: the numbers of a candidate in each, which may be full turns apart; −1 where they do
-        not meet.
-    """
-    one, other, _ = forth.problem.run(
-        join, forth.layers[layer], forth.cost(layer), back.layers[-1], back.cost(-1),
-        forth.problem.wrap, forth.problem.bound,
-    )  # fmt: skip
-    return one, other
 
 
 def joined(forth: Beam, back: Beam) -> np.ndarray | None:

@@ -21,7 +21,7 @@ from ik_service.jit.compile import inner_kernel, kernel
 from ik_service.kinematics.kernels import copy_vector, fill_vector
 from ik_service.paths.search.problem import PathProblem
 from ik_service.solvers.loop.iteration import evaluate_pose, set_goal, weighted_rows
-from ik_service.solvers.loop.linear_algebra import damped_step
+from ik_service.solvers.loop.linear_algebra import damped_step, solve_banded
 from ik_service.solvers.loop.problem import open_problem
 
 # Squared singular value of the Jacobian below which a direction belongs to the null space, and
@@ -38,12 +38,10 @@ def null_spaces(problem, targets, q, bases, scratch, trace):
     The columns of I − J⁺J, the longest first, are made orthogonal one after the other (Gram and
     Schmidt); where there are fewer, zeros are left.
 
-    :param problem: :class:`~ik_service.solvers.loop.problem.Problem`, or that of a tree.
-    :param targets: (N, …) as the kernels of the solver take them.
-    :param q: (N, n) the path [rad] or [m].
+    The arguments are those of :mod:`ik_service.paths.search.problem`.
+
     :param bases: (N, r, n) out.
     :param scratch: (n, n).
-    :param trace: (0, 2n + 3), for none.
     """
     chain, settings, work = open_problem(problem)
     for row in range(q.shape[0]):
@@ -117,7 +115,7 @@ def solve_in_null_spaces(bases, coupling, stiffness, damping, gradient, band, ve
     :param vector: (N r,) scratch.
     """
     _assemble(bases, coupling, stiffness, damping, gradient, band, vector)
-    _solve_banded(band, vector)
+    solve_banded(band, vector)
     rows, r, n = bases.shape
     for row in range(rows):
         for i in range(n):
@@ -150,30 +148,6 @@ def _assemble(bases, coupling, stiffness, damping, gradient, band, vector):
                         value += stiff
                     band[p, back * r + k - other] = value
             band[p, 0] += damping[row]
-
-
-@inner_kernel
-def _solve_banded(band, vector):
-    """Solve by LDLᵀ; ``band[p, k]`` is the element of row p in column p − k."""
-    size, width = band.shape
-    for p in range(size):
-        for k in range(min(width - 1, p), 0, -1):
-            column = p - k
-            value = band[p, k]
-            for m in range(k + 1, min(width - 1, p) + 1):
-                if m - k < width:
-                    value -= band[p, m] * band[column, m - k]
-            band[p, k] = value  # the factor times the pivot, until the row is done
-        for k in range(min(width - 1, p), 0, -1):
-            value = band[p, k]
-            band[p, k] = value / band[p - k, 0]
-            band[p, 0] -= value * band[p, k]
-            vector[p] -= band[p, k] * vector[p - k]
-    for p in range(size - 1, -1, -1):
-        value = vector[p] / band[p, 0]
-        for k in range(1, min(width - 1, size - 1 - p) + 1):
-            value -= band[p + k, k] * vector[p + k]
-        vector[p] = value
 
 
 # Rounds, and solutions of the system, at most.
@@ -401,13 +375,7 @@ def _cost(q: np.ndarray) -> float:
 
 
 def _between(rows: np.ndarray, few: np.ndarray, count: int) -> np.ndarray:
-    """
-    Return cubics between some rows of a path, with slopes from their neighbours.
-
-    :param rows: (m,) numbers of the rows, from 0 to ``count`` − 1.
-    :param few: (m, n) the rows.
-    :returns: (count, n).
-    """
+    """Return cubics (count, n) between rows (m, n) by their numbers, with neighbours' slopes."""
     slopes = np.gradient(few, rows, axis=0)
     every = np.arange(count)
     segment = np.minimum(np.searchsorted(rows, every, side='right'), len(rows) - 1) - 1

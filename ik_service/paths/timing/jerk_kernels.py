@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 
 from ik_service.jit.compile import inner_kernel, kernel
+from ik_service.solvers.loop.linear_algebra import solve_banded
 
 _START = 0.3  # duality gap at first, as a share of the time
 _CENTERING = 0.05  # least share of the gap that is left after a step
@@ -60,7 +61,7 @@ def jerk_profile(
     for number in range(most):
         barrier = centering * left / total
         _write_system(problem, barrier, profile, duals, band, step, scratch)
-        if not _solve(band, step):
+        if not solve_banded(band, step):
             return number
         primal, dual = _step_lengths(problem, barrier, profile, duals, step, scratch)
         duration, left = _advance(problem, barrier, profile, duals, step, scratch, primal, dual)
@@ -161,35 +162,6 @@ def _write_system(problem, barrier, profile, duals, band, step, scratch):
                 for j in range(i + 1):
                     product = r0 * scratch[0, j] + r1 * scratch[1, j] + r2 * scratch[2, j]
                     band[k + i, i - j] += product
-
-
-@inner_kernel
-def _solve(band, x):
-    """Solve a symmetric system of five diagonals by L D Lᵀ; return whether it is definite."""
-    count = x.shape[0]
-    for i in range(count):
-        far = band[i, 2] / band[i - 2, 0] if i > 1 else 0.0
-        near = 0.0
-        if i > 0:
-            near = band[i, 1]
-            if i > 1:
-                near -= band[i, 2] * band[i - 1, 1]
-            band[i, 0] -= near * near / band[i - 1, 0]
-            near /= band[i - 1, 0]
-            x[i] -= near * x[i - 1]
-        if i > 1:
-            band[i, 0] -= far * band[i, 2]
-            x[i] -= far * x[i - 2]
-        band[i, 1], band[i, 2] = near, far
-        if not 0.0 < band[i, 0] < math.inf:
-            return False
-    for i in range(count - 1, -1, -1):
-        x[i] /= band[i, 0]
-        if i + 1 < count:
-            x[i] -= band[i + 1, 1] * x[i + 1]
-        if i + 2 < count:
-            x[i] -= band[i + 2, 2] * x[i + 2]
-    return True
 
 
 @inner_kernel

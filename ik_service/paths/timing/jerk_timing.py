@@ -219,10 +219,8 @@ class _Cells:
         """
         Return cells of equal size by some measure, or smaller ones beside rows.
 
-        :param tau: (k,) the rows.
-        :param rows: (m + 1,) numbers of those that are edges.
-        :param edges: (M + 1,) positions at which the measure is known.
-        :param measure: (M + 1,) the measure up to each of them.
+        The rows are at tau (k,), of which those of some numbers are edges; the measure is known up
+        to each of the positions ``edges`` (M + 1,).
         """
         at_rows = np.interp(tau[rows], edges, measure)
         spans = np.diff(at_rows)
@@ -235,12 +233,7 @@ class _Cells:
         return cls(found, rows, starts)
 
     def segments_at(self, s: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """
-        Return the segment of the curve (N, p) at points of the cells; at rows, that of the cell.
-
-        :param s: (N, p) the points.
-        :param rows: (k,) those of the rows.
-        """
+        """Return the segment of the curve at points (N, p) of the cells; at rows, the cell's."""
         edges = np.arange(len(self.edges))
         before = self.rows[np.searchsorted(self.starts, edges[:-1], 'right') - 1]
         after = self.rows[np.searchsorted(self.starts, edges[1:], 'left')]
@@ -296,11 +289,7 @@ class _Problem:
         self._forms = np.ascontiguousarray(forms)
 
     def solve(self, profile: np.ndarray, gap: float) -> np.ndarray:
-        """
-        Return the profile b = τ̇² (N + 2,) of least time, as coefficients of a spline.
-
-        :param profile: (N + 2,) one of the right shape; positive.
-        """
+        """Return the spline b = τ̇² of least time, by its coefficients, from a positive one."""
         profile = self._within(profile)
         count, places, rows = self._forms.shape[:3]
         arguments = (
@@ -344,12 +333,7 @@ class _Problem:
 
 
 def _static(torques: JointTorques, q: np.ndarray) -> np.ndarray:
-    """
-    Return the torques (k, n) of an arm at rest.
-
-    :param q: (k, n) joint vectors.
-    :raises TrajectoryError: they leave no room to move.
-    """
+    """Return the torques (k, n) at rest; raises TrajectoryError if they leave no room to move."""
     static = torques.of(q, np.zeros_like(q), np.zeros_like(q))
     wrong = np.argwhere(np.abs(static) >= _HELD * torques.limit)
     if len(wrong):
@@ -366,10 +350,7 @@ def _torque_forms(
     """
     Return torques as shares of their limits, (N, p, m, 4) forms of (b, b' / 2, b'' / 2, 1).
 
-    :param q: (N, p, n) joint vectors along the curve.
-    :param first: (N, p, n) their derivatives by τ.
-    :param second: (N, p, n) their second derivatives.
-    :raises TrajectoryError: as :func:`_static`.
+    They are those of joint vectors (N, p, n) and their first two derivatives by τ.
     """
     if torques is None:
         return np.zeros((*q.shape[:2], 0, 4))

@@ -186,12 +186,9 @@ def _leaving(
     """
     Return which cubics leave straight lines by more than a tolerance, (k,) bool.
 
-    The lines of the neighbours count as well: a cubic that continues one straight leaves none.
-
-    :param twists: (k, 6) translation and scaled rotation of each line.
-    :param start: (k, 6) derivative of each cubic at its start, over a parameter from 0 to 1.
-    :param end: (k, 6) that at its end.
-    :param tolerance: the tolerance [m].
+    The lines of the neighbours count as well: a cubic that continues one straight leaves none. All
+    are (k, 6), translation before scaled rotation; ``start`` and ``end`` are the derivatives of
+    each cubic over a parameter from 0 to 1.
     """
     swings = start - twists, twists - end
     most = sum(np.sqrt(np.square(swing).sum(axis=1)) for swing in swings) * (4.0 / 27.0)

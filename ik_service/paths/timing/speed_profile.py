@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 import math
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ik_service.exceptions import MissingExtraError, TrajectoryError
-from ik_service.jit.compile import CompiledKernel
 from ik_service.jit.entry import entry_point
 from ik_service.paths.timing.joint_curve import JointCurve
 from ik_service.paths.timing.timing_kernels import segment_excess, speed_profile
@@ -142,12 +140,7 @@ def slowed(motion: Motion, factor: float) -> Motion:
 
 
 class _Limits:
-    """
-    Limits along a curve, which are drawn in where the motion between rows exceeds them.
-
-    :param fastest: (n,) limits of velocity.
-    :param strongest: (n,) limits of acceleration; inf for none.
-    """
+    """Limits along a curve, which are drawn in where the motion between rows exceeds them."""
 
     def __init__(
         self, curve: JointCurve, fastest: np.ndarray, strongest: np.ndarray, pace: Pace
@@ -172,7 +165,6 @@ class _Limits:
             rates[1:] = np.minimum(rates[1:], self.pace)
             rates[:-1] = np.minimum(rates[:-1], self.pace)
         self._caps = np.minimum(np.square(rates), 1e12)
-        self._codes: dict[CompiledKernel, Callable] = {}
         self._alone_durations = self._rest_to_rest(self._alone) if self._alone.any() else 0.0
         self._places = np.concatenate([[0.0], np.cumsum(curve.h)])
         self._slope = np.concatenate([curve.start, curve.end[-1:]])
@@ -189,17 +181,15 @@ class _Limits:
             curve.h, curve.secants, curve.start, curve.end, self._accelerations, self._caps,
             curve.rests, profile,
         )  # fmt: skip
-        self._run(speed_profile, *arguments)
+        entry_point(speed_profile, *arguments)(*arguments)
         return profile
 
     def motion(self, profile: np.ndarray) -> Motion:
         """
-        Return the motion of a speed profile.
+        Return the motion of a speed profile x = ṡ² (k,).
 
         Between rows s̈ is constant; from and to an intermediate rest it begins and ends at 0, in
         proportion to the time, so that s is cubic in it.
-
-        :param profile: (k,) x = ṡ² at the rows.
         """
         curve = self.curve
         rates = np.sqrt(profile)
@@ -225,12 +215,13 @@ class _Limits:
     def excess(self, motion: Motion) -> np.ndarray:
         """Return the largest shares of velocity and acceleration limits by segment, (k−1, 2)."""
         excess = np.empty((len(self.curve.h), 2))
-        self._run(segment_excess, *motion, self.fastest, self.strongest, excess)
+        arguments = (*motion, self.fastest, self.strongest, excess)
+        entry_point(segment_excess, *arguments)(*arguments)
         if self.pace is not None:
             along, one = np.empty_like(excess), np.ones(1)
             parts = (np.ascontiguousarray(part[:, None]) for part in self._along)
-            arguments = (motion[0], *parts, one, one, along)
-            entry_point(segment_excess, *arguments)(*arguments)
+            of_parameter = motion[0], *parts, one, one, along
+            entry_point(segment_excess, *of_parameter)(*of_parameter)
             excess[:, 0] = np.maximum(excess[:, 0], along[:, 0] / self.pace)
         return excess
 
@@ -240,13 +231,6 @@ class _Limits:
         self._accelerations = self._accelerations / acceleration[:, None]
         self._caps[:-1] /= velocity**2
         self._caps[1:] /= velocity**2
-
-    def _run(self, compiled: CompiledKernel, *arguments: object) -> None:
-        """Run a kernel, whose arguments are of the same types each time."""
-        code = self._codes.get(compiled)
-        if code is None:
-            code = self._codes[compiled] = entry_point(compiled, *arguments)
-        code(*arguments)
 
     def _rates(self, slopes: np.ndarray) -> np.ndarray:
         """Return the largest ṡ (k−1,) at which joints of some slopes keep their velocities."""

@@ -105,8 +105,8 @@ def _largest(sample: Callable[[np.ndarray, float], np.ndarray], motions: np.ndar
     """
     Return the largest value of a function in every segment (k−1,), by parabolas through samples.
 
-    :param sample: returns its values in chosen segments, at a place in them from 0 to 1.
-    :param motions: (m, k−1, n) motions of the joints in the segments, in parts or at a time.
+    A sample is its values in chosen segments at a place from 0 to 1; the more the joints move in a
+    segment (m, k−1, n), the more samples there are.
     """
     parts = np.clip(motions.max(axis=0).sum(axis=1) / _PART, _FEWEST_PARTS, _MOST_PARTS)
     counts = 2 ** np.ceil(np.log2(parts)).astype(int)
@@ -244,8 +244,8 @@ def _timed(
     """
     Return the motion along a curve, within position limits and the speed of the link.
 
-    :param motion_along: returns the fastest motion along a curve, and (k−1,) the numbers of its
-        points at the rows but the last.
+    ``motion_along`` returns the fastest motion along a curve, and the numbers (k−1,) of its points
+    at the rows but the last.
     """
     easings = 0
     while True:
@@ -271,11 +271,7 @@ def _leaving(trajectory: JointTrajectory, bounds: Bounds) -> np.ndarray:
 
 
 class _Bound:
-    """
-    Bound on the speed of the origin of a link, also between the points of a trajectory.
-
-    :param speed: the largest speed [m/s]; None for no bound.
-    """
+    """Bound on the speed of a link's origin [m/s], also between points; None for no bound."""
 
     def __init__(
         self, chain: KinematicChain, curve: JointCurve, link: str | None, speed: float | None
@@ -292,11 +288,7 @@ class _Bound:
         return self._speed / (self._slower * np.maximum(self._link.along(curve), 1e-12))
 
     def kept(self, trajectory: JointTrajectory, starts: np.ndarray) -> bool:
-        """
-        Return whether it is kept, or no further round helps; if not, slow down where it is not.
-
-        :param starts: (k−1,) numbers of its points at the rows of the curve but the last.
-        """
+        """Return whether it is kept, or no further round helps; if not, slow down there."""
         excess = self._excess(trajectory)
         self._rounds += 1
         if excess.max() <= _FINE or self._rounds >= _PACE_ROUNDS:

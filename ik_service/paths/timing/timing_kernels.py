@@ -7,6 +7,10 @@ and Gibson, "Time-optimal control of robotic manipulators along specified paths"
 Journal of Robotics Research 4(3), 1985; by reachability as in Pham and Pham, "A new approach to
 time-optimal path parameterization based on reachability analysis", IEEE Transactions on Robotics
 34(3), 2018. Here the limits hold at both ends of every step ("interpolation scheme", ibid. IV-A).
+
+A path of k rows is given by ``h`` (k−1,), the lengths of its segments, ``secants`` (k−1, n), the
+differences of the rows by these, and ``start`` and ``end`` (k−1, n), the slopes at both ends of
+each segment; ``accelerations`` (k−1, n) are the limits in each, inf for none.
 """
 
 from __future__ import annotations
@@ -33,12 +37,8 @@ def spline_slopes(h, secants, ends, held, start, end, factors):
     an end is much longer than the next one, whose cubic must not be drawn out so far, the second
     derivative is 0 at that end instead ("natural").
 
-    :param h: (k−1,) lengths of the segments.
-    :param secants: (k−1, n) differences of the rows, by the lengths.
     :param ends: (k,) bool: rows at which one spline ends and the next begins; first and last.
     :param held: (k,) bool: those of them whose slopes stand in ``start`` and ``end`` already.
-    :param start: (k−1, n) out: slopes at the start of each segment.
-    :param end: (k−1, n) out: those at its end.
     :param factors: (k,) scratch.
     """
     first = 0
@@ -116,11 +116,6 @@ def speed_profile(h, secants, start, end, accelerations, caps, rests, profile):
     """
     Write the largest x = ṡ² at every row from which the limits can be kept up to the end.
 
-    :param h: (k−1,) lengths of the segments.
-    :param secants: (k−1, n) differences of the rows, by the lengths.
-    :param start: (k−1, n) slopes at the start of each segment.
-    :param end: (k−1, n) those at its end.
-    :param accelerations: (k−1, n) limits of acceleration in each segment; inf for none.
     :param caps: (k,) upper bounds of x, such as those of the velocities.
     :param rests: (k,) bool: rows at which x is 0; first and last.
     :param profile: (k,) out.

@@ -162,9 +162,7 @@ def _farthest(scaled: np.ndarray, limits: TrajectoryLimits) -> np.ndarray:
     """
     Return positions (k, 2, n): those farthest out in the first segment that leaves the limits.
 
-    Elsewhere they are those at the start.
-
-    :param scaled: (k, 6, n) polynomials, over a parameter from 0 to 1.
+    Elsewhere they are those at the start; polynomials (k, 6, n) are over a parameter from 0 to 1.
     """
     positions = np.repeat(scaled[:, :1], 2, axis=1)
     beyond = leaves_range(scaled, limits.lower, limits.upper, POSITION_ALLOWANCE)

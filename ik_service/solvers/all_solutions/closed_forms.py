@@ -11,8 +11,12 @@ Pieper, "The kinematics of manipulators under computer control", 1968. Points th
 can carry to where the first can bring them to the wrist lie on two circles; that they meet is an
 equation of first or second degree in the cosine and sine of the third angle.
 
-These are the arms of Universal Robots and the like. The motion of G along the parallel axes leaves
-their angles out and holds the first, the fifth and the sixth; the rest is an arm in the plane.
+Axes 2 to 4 are parallel in the arms of Universal Robots and the like. The motion of G along them
+leaves their angles out and holds the first, the fifth and the sixth; the rest is an arm in the
+plane.
+
+In the kernels ``arm`` is a :class:`ClosedForm`, with G in its scratch; ``k1`` is how far the wrist
+lies along the first axis [m], and ``square`` its squared distance from that one's point [m²].
 """
 
 from __future__ import annotations
@@ -59,7 +63,7 @@ class ClosedForm(NamedTuple):
     :ivar center: (3,) the point c.
     :ivar home: (4, 4) inverse of T_base_tip at q = 0.
     :ivar size: the arm's size, a power of two [m].
-    :ivar scratch: (20,) G in twelve numbers, then the roots of two equations.
+    :ivar scratch: (24,) G in twelve numbers, then the roots of three equations.
     """
 
     kind: int
@@ -113,7 +117,7 @@ def _form(
     size: float,
 ) -> ClosedForm:
     axes = np.hstack([axes[:, :3], size * axes[:, 3:]])
-    return ClosedForm(kind, first_axes, inverted, axes, size * center, home, size, np.zeros(20))
+    return ClosedForm(kind, first_axes, inverted, axes, size * center, home, size, np.zeros(24))
 
 
 def axes_of(chain: KinematicChain) -> np.ndarray | None:
@@ -206,10 +210,8 @@ _FREE = 1e-8
 @inner_kernel
 def parallel_starts(arm, starts):
     """
-    Write the solutions of an arm whose second to fourth axes are parallel.
+    Write the solutions of an arm whose second to fourth axes are parallel to ``starts`` (k, 6).
 
-    :param arm: :class:`~ik_service.solvers.all_solutions.closed_forms.ClosedForm`.
-    :param starts: (k, 6) out [rad].
     :returns: their number, and whether these are all. Where the sixth axis is parallel to the
         second its angle is free, and the others can be solved for at some of its angles only.
     """
@@ -260,10 +262,12 @@ def _planar_angles(arm, starts, count):
     reach = plus(reach, -dot(h, reach), h)
     upper = plus(upper, -dot(h, upper), h)
     # |upper + elbow turned by θ₃| = |reach|, about the second axis' direction
-    made, roots = _elbow_roots(
+    roots = arm.scratch[20:24]
+    made = first_degree_roots(
         2.0 * dot(upper, elbow),
         2.0 * dot(upper, cross(h, elbow)),
         dot(reach, reach) - dot(upper, upper) - dot(elbow, elbow),
+        roots,
     )
     side = perpendicular(h)
     whole = angle_about(h, side, _between(axes, G, start, side, False))
@@ -276,17 +280,6 @@ def _planar_angles(arm, starts, count):
         other[2] = third * _same_way(axes, 2)
         other[3] = (whole - second - third) * _same_way(axes, 3)
     return made
-
-
-@inner_kernel
-def _elbow_roots(a, b, d):
-    """Return the number of angles with a cos θ + b sin θ = d, and the angles."""
-    length = math.hypot(a, b)
-    if not abs(d) <= length * 1.001:
-        return 0, (0.0, 0.0)
-    middle = math.atan2(b, a)
-    half = math.acos(min(max(d / length, -1.0), 1.0)) if length > 0.0 else 0.0
-    return 2, (middle + half, middle - half)
 
 
 @inner_kernel
@@ -310,13 +303,7 @@ def _between(axes, G, start, v, point):
 
 @inner_kernel
 def wrist_starts(arm, starts):
-    """
-    Write the solutions of an arm with a spherical wrist.
-
-    :param arm: :class:`~ik_service.solvers.all_solutions.closed_forms.ClosedForm`.
-    :param starts: (k, 6) out [rad].
-    :returns: their number.
-    """
+    """Write the solutions of an arm with a spherical wrist (k, 6) [rad]; returns their number."""
     roots = arm.scratch[12:16]
     wrist, k1, square = wanted_wrist(arm)
     count = 0
@@ -332,12 +319,7 @@ def wrist_starts(arm, starts):
 
 @inner_kernel
 def third_angles(arm):
-    """
-    Write the third angles to the scratch.
-
-    :param arm: :class:`ClosedForm` whose first two axes meet, with G in its scratch.
-    :returns: as :func:`wanted_wrist`, and their number.
-    """
+    """Write the third angles to the scratch; returns :func:`wanted_wrist`, and their number."""
     wrist, k1, square = wanted_wrist(arm)
     return wrist, k1, square, _third_angles(arm, k1, square, arm.scratch[12:16])
 
@@ -350,7 +332,7 @@ def write_pair(arm, thirds, lower, upper, slack, row, starts, within):
     The rows are numbered by the signs in the closed form, so that the posture in a row moves
     continuously with the displacement, where it is there.
 
-    :param arm: :class:`ClosedForm` whose first two axes meet.
+    :param arm: one whose first two axes meet.
     :param thirds: see :func:`third_angles`.
     :param lower: (6,) lower limits of its joints [rad].
     :param upper: (6,) upper limits [rad].
@@ -416,12 +398,7 @@ def _arm_angles(arm, wrist, k1, square, third, side, start):
 
 @inner_kernel
 def _third_angles(arm, k1, square, roots):
-    """
-    Write the third angles at which the second and the first axis can carry c to the wrist.
-
-    :param k1: how far the wrist lies along the first axis [m].
-    :param square: its squared distance from the first axis' point [m²].
-    """
+    """Write the third angles at which the second and the first axis can carry c to the wrist."""
     axes = arm.axes
     (k0, kc, ks), (d0, dc, ds) = elbow_terms(arm)
     between = dot(vector_at(axes[0], 0), vector_at(axes[1], 0))
@@ -450,12 +427,7 @@ def _third_angles(arm, k1, square, roots):
 
 @inner_kernel
 def elbow_circle(arm):
-    """
-    Return the circle on which the third axis carries c, seen from the second one's point.
-
-    :param arm: :class:`ClosedForm`.
-    :returns: u, v and w of u + v cos θ₃ + w sin θ₃.
-    """
+    """Return u, v and w: the third axis carries c to u + v cos θ₃ + w sin θ₃ from the second."""
     h3, o3 = vector_at(arm.axes[2], 0), vector_at(arm.axes[2], 3)
     lever = plus(vector_at(arm.center, 0), -1.0, o3)
     along = dot(h3, lever)
@@ -468,7 +440,6 @@ def elbow_terms(arm):
     """
     Return how far c lies along the second axis, and its squared distance from that one's point.
 
-    :param arm: :class:`ClosedForm`.
     :returns: two triples: factors of 1, and of cosine and sine of the third angle.
     """
     h2 = vector_at(arm.axes[1], 0)
@@ -484,10 +455,8 @@ def _second_point(arm, k1, square, k2, distance, side):
     """
     Return whether there is a point on the circles about both first axes, and the point.
 
-    :param k1: how far it lies along the first axis [m].
-    :param square: its squared distance from the first axis' point [m²].
-    :param k2: likewise, of the second axis [m].
-    :param distance: likewise, of the second axis [m²].
+    :param k2: how far it lies along the second axis [m].
+    :param distance: its squared distance from the second axis' point [m²].
     :param side: 1 or −1, which of two points; for skew axes there is one, on the side 1.
     """
     axes = arm.axes
@@ -557,7 +526,6 @@ def closed_form_starts(arm, target, starts):
     """
     Write the solutions of the closed form.
 
-    :param arm: :class:`~ik_service.solvers.all_solutions.closed_forms.ClosedForm`.
     :param target: (4, 4) T_base_tip.
     :param starts: (``MOST_STARTS``, 6) out [rad].
     :returns: their number, and whether these are all isolated solutions.

@@ -10,6 +10,10 @@ angle θ. Those of an arm with a spherical wrist, and with first axes that meet,
   trigonometric polynomial of degree 8 in θ, computed without their square roots;
 * or where two postures meet. Those of the arm do where the elbow is stretched, and where a
   polynomial of degree 4 vanishes.
+
+In the kernels ``arm`` is an :class:`Arm`, ``scratch`` a :class:`Scratch`, and ``motion`` (3, 4, 4)
+the target of the arm with the parameter locked: constant, and with cosine and sine of the
+parameter.
 """
 
 from __future__ import annotations
@@ -174,10 +178,6 @@ def write_critical_angles(arm, scratch, motion, angles, precise):
     """
     Write the angles of the parameter at which a posture may begin or end, from element 1 on.
 
-    :param arm: :class:`Arm`.
-    :param scratch: :class:`Scratch`.
-    :param motion: (3, 4, 4) the target of the arm with the parameter locked: constant, and with
-        cosine and sine of the parameter.
     :param angles: (``MOST_ANGLES``,) out [rad].
     :param precise: (3, 2) bool out: for lower and upper limit of each joint of the wrist, whether
         those at which it meets that are among them, which they are not if not precise.
@@ -220,9 +220,6 @@ def write_intervals(arm, scratch, motion, count, angles, within, intervals, firs
     """
     Sort critical angles, and write the intervals of them in which postures exist.
 
-    :param arm: :class:`Arm`.
-    :param scratch: :class:`Scratch`.
-    :param motion: (3, 4, 4), see :func:`write_critical_angles`.
     :param count: number of the element behind the last angle.
     :param angles: (m,) in, from element 1 on, then scratch; of ``count`` + 1 elements, at least.
     :param within: (``count``, 8) bool scratch: whether each exists from an angle on to the next.
@@ -273,9 +270,6 @@ def evaluate_sheets(arm, scratch, motion, values, q, within):
     """
     Write the eight postures at some parameters.
 
-    :param arm: :class:`Arm`.
-    :param scratch: :class:`Scratch`.
-    :param motion: (3, 4, 4), see :func:`write_critical_angles`.
     :param values: (m,) of the parameter [rad].
     :param q: (m, 8, 7) out [rad].
     :param within: (m, 8) bool out: whether each exists within the limits.
@@ -307,11 +301,8 @@ def _improved(arm, scratch, motion, value, sheet, room):
     """
     Return the angle at which a posture meets the limit that it is nearest to, by Newton's method.
 
-    Roots are less precise the nearer others are.
-
-    :param value: of the root.
-    :param room: how far it may be off [rad]; the value is returned where it would be farther, or
-        the posture ends by meeting another one.
+    It is the value itself where that would be off by more than the room [rad], or the posture ends
+    by meeting another one. Roots are less precise the nearer others are.
     """
     if not _write_posture(arm, scratch, motion, value, sheet):
         return value
@@ -376,15 +367,7 @@ def _limited(arm, k):
 
 @inner_kernel
 def place_target(arm, scratch, motion, c, s):
-    """
-    Write the displacement of the arm with the parameter locked to the scratch of its closed form.
-
-    :param arm: :class:`Arm`.
-    :param scratch: :class:`Scratch`.
-    :param motion: (3, 4, 4), see :func:`write_critical_angles`.
-    :param c: cosine of the parameter.
-    :param s: its sine.
-    """
+    """Write the displacement for cosine and sine of the parameter to the closed form's scratch."""
     for i in range(4):
         for j in range(4):
             scratch.target[i, j] = motion[0, i, j] + c * motion[1, i, j] + s * motion[2, i, j]
@@ -560,11 +543,7 @@ def _write_meetings(arm, scratch):
 
 @inner_kernel
 def _write_polynomial(arm, scratch):
-    """
-    Write a trigonometric polynomial from its samples.
-
-    :returns: the largest of its coefficients, and their error.
-    """
+    """Write a polynomial from its samples; returns the largest coefficient, and their error."""
     largest, noise = write_coefficients(arm.waves, scratch.samples, scratch.coefficients)
     polynomial = scratch.cells.polynomial
     for m in range(DEGREE + 1):
@@ -585,11 +564,7 @@ def _polynomial_angles(scratch, error, angles, count):
 
 @inner_kernel
 def _limit_angles(arm, scratch, motion, error, joint, limit, angles, count):
-    """
-    Write the roots of the polynomial at which a posture may meet a limit.
-
-    :returns: the number of angles with these, and whether they are all there and precise.
-    """
+    """Write the roots at which a posture may meet a limit; returns the number, and if precise."""
     found, complete = write_real_roots(scratch.cells, error)
     roots, first = scratch.cells.roots, count
     for k in range(found):

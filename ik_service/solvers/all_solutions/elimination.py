@@ -329,13 +329,9 @@ def _write_block(arm, first):
 @inner_kernel
 def _make_triangular(scratch, matrix, count):
     """
-    Bring the first columns of matrices to triangular form by Householder's reflections.
+    Bring the first columns of matrices, one a lane, to triangular form (Householder).
 
     Their diagonals go to the pivots, and multiply the determinants, but for a sign common to all.
-
-    :param scratch: :class:`Scratch`.
-    :param matrix: (rows, columns, lanes), one matrix a lane; below the diagonal of no more use.
-    :param count: number of columns.
     """
     sums, scales = scratch.sums, scratch.scales
     for k in range(count):

@@ -7,6 +7,11 @@ kept unless it is known.
 Where the Jacobian has a null space at a solution, the self-motion through it is traced: a
 step along the null space, back onto the solutions, and the same again from there. The random
 starts end when so many of them in a row have found nothing new.
+
+The kernels take the arguments of :mod:`ik_service.solvers.loop`, and ``plan``, a :class:`Plan`;
+``wrap`` is that of the plan; ``found`` (k, n) are the solutions found [rad] or [m], ``count`` is
+their number, ``radii`` (k,) how far around each no other is, and ``valid`` (k,) which are inside
+the limits.
 """
 
 from __future__ import annotations
@@ -32,7 +37,7 @@ from ik_service.solvers.loop.iteration import (
 from ik_service.solvers.loop.limits import inside, narrow_limits, start_inside, turn_towards
 from ik_service.solvers.loop.linear_algebra import damped_least_squares
 from ik_service.solvers.loop.problem import open_problem
-from ik_service.solvers.loop.search import random_start, uniform
+from ik_service.solvers.loop.search import largest_difference, random_start, uniform
 from ik_service.solvers.methods.levenberg_marquardt import LevenbergMarquardt
 from ik_service.solvers.options import LimitStrategy
 
@@ -44,13 +49,7 @@ _ON_LIMIT = 1e-7
 
 @inner_kernel
 def distance_within(wrap, a, b, bound):
-    """
-    Return the largest difference of two joint vectors, but for full turns; inf above a bound.
-
-    :param wrap: (n,) turn of each variable that does not count [rad]; 0 for none.
-    :param a: (n,) [rad] or [m].
-    :param b: (n,).
-    """
+    """Return the largest difference of joint vectors, but for full turns; inf above a bound."""
     largest = 0.0
     for i in range(a.shape[0]):
         difference = _apart(a[i], b[i], wrap[i])
@@ -62,15 +61,7 @@ def distance_within(wrap, a, b, bound):
 
 @inner_kernel
 def known(wrap, found, radii, count, q):
-    """
-    Return whether a joint vector lies within the radius of one that was found.
-
-    :param wrap: (n,), see :func:`distance_within`.
-    :param found: (k, n) the joint vectors found.
-    :param radii: (k,) their radii.
-    :param count: number of those found.
-    :param q: (n,) [rad] or [m].
-    """
+    """Return whether a joint vector lies within the radius of one that was found."""
     for k in range(count):
         if distance_within(wrap, found[k], q, radii[k]) <= radii[k]:
             return True
@@ -80,10 +71,9 @@ def known(wrap, found, radii, count, q):
 @inner_kernel
 def bring_home(chain, settings, work, out):
     """
-    Bring ``work.q`` by full turns to where it is inside the limits and nearest to the start.
+    Write ``work.q`` turned to where it is inside the limits, nearest to the start, to ``out``.
 
-    :param out: (n,) out: the joint vector; where it cannot be inside, it is as it was.
-    :returns: whether it is a solution inside the limits.
+    Where it cannot be inside, it is as it was; returns whether it is a solution inside.
     """
     copy_vector(work.q, out)
     if settings.limits == LimitStrategy.IGNORE:
@@ -102,8 +92,7 @@ def _put_on_limits(chain, q, out):
     """
     Move positions that miss a limit by rounding onto it; returns whether all are inside then.
 
-    :param q: (n,) a solution [rad] or [m].
-    :param out: (n,) in and out: the same, turned towards the inside.
+    They are those of ``out``: a solution ``q``, turned towards the inside.
     """
     for i in range(out.shape[0]):
         # A value that no turn brings inside was put on a limit, by rounding maybe the wrong one.
@@ -120,22 +109,15 @@ def _put_on_limits(chain, q, out):
 @inner_kernel
 def keep_valid(start, found, radii, valid, count):
     """
-    Move those inside the limits to the front, and write their distances from the start.
+    Move those inside the limits to the front; returns their number.
 
-    :param start: (n,) [rad] or [m].
-    :param found: (k, n) the joint vectors found.
-    :param radii: (k,) out: largest joint difference from the start [rad] or [m].
-    :param valid: (k,) 1 for those inside the limits.
-    :param count: number of those found.
-    :returns: number of those inside.
+    Their largest joint differences from the start [rad] or [m] are written to ``radii``.
     """
     kept = 0
     for k in range(count):
         if valid[k] != 0:
             copy_vector(found[k], found[kept])
-            radii[kept] = 0.0
-            for i in range(start.shape[0]):
-                radii[kept] = max(radii[kept], abs(found[kept, i] - start[i]))
+            radii[kept] = largest_difference(found[kept], start)
             kept += 1
     return kept
 
@@ -339,9 +321,8 @@ def _add(chain, settings, work, plan, error, found, radii, valid, count):
 @merged_kernel
 def _walk(chain, settings, work, plan, k, found, radii, valid, count, trace):
     """
-    Walk from a solution along the self-motion through it, a step to each side.
+    Walk from the k-th solution along the self-motion through it, a step to each side.
 
-    :param k: row of the solution in ``found``.
     :returns: the number of solutions found, and the smallest pivot of J Jᵀ at this one.
     """
     flattest = math.inf

@@ -258,9 +258,8 @@ def _wrist_margin(arm, between, fourth, sixth):
     """
     Return by how much the wrist is within the limits.
 
-    :param between: cosine and sine of the angle from the fourth axis to the sixth.
-    :param fourth: those of the fourth joint's angle.
-    :param sixth: those of the sixth's.
+    It is given by cosine and sine of the angles from the fourth axis to the sixth (``between``),
+    and of the fourth and sixth joint.
     """
     axes, (cosine, sine) = arm.form.axes, between
     h4, h5, h6 = vector_at(axes[3], 0), vector_at(axes[4], 0), vector_at(axes[5], 0)

@@ -126,12 +126,10 @@ def _write_values(cells):
 @inner_kernel
 def _add(cells, waits, ends, middle, fifth, error):
     """
-    Add a cell to those that wait if it may have a root.
+    Add a cell to those that wait if it may have a root; returns their number.
 
-    :param ends: first and last angle [rad], and the values there.
-    :param middle: value and four derivatives in the middle.
-    :param fifth: bound of the fifth derivative.
-    :returns: the number of those that wait.
+    It has first and last angle [rad] with the values there (``ends``), value and four derivatives
+    in the middle, and a bound of the fifth derivative.
     """
     half = 0.5 * (ends[1] - ends[0])
     third = abs(middle[3]) + (abs(middle[4]) + 0.5 * fifth * half) * half
@@ -160,10 +158,7 @@ def _has_none(middle, half, third, error):
     """
     Return whether a polynomial vanishes nowhere in a cell, and does not nearly either.
 
-    :param middle: value and derivatives in the middle.
-    :param half: half its width [rad].
-    :param third: bound of the third derivative.
-    :param error: of the values.
+    ``half`` is half its width [rad], ``third`` a bound of the third derivative.
     """
     value, slope = abs(middle[0]), abs(middle[1])
     bend = middle[2] if middle[0] >= 0.0 else -middle[2]
@@ -217,12 +212,7 @@ def _noted(roots, count, angle, error):
 
 @inner_kernel
 def _crossing(polynomial, ends, start, error, roots, count):
-    """
-    Write the root between two angles by Halley's method, if there is one; see above.
-
-    :param ends: both angles, and the values there.
-    :param start: where the root may be.
-    """
+    """Write the root between two angles, from a start, by Halley's method, if there is one."""
     first, last, before, behind = ends
     negative = before < 0.0
     if negative == (behind < 0.0):

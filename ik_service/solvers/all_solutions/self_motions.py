@@ -212,9 +212,7 @@ class _SelfMotionFinder:
         """
         Return the parameter of each solution with a joint at a limit, and whether they are all.
 
-        :param T: (4, 4) T_base_tip.
-        :param joint: number of the joint in the closed form's wrist.
-        :param side: 0 for the lower limit in its sign, 1 for the upper one.
+        The joint is one of the closed form's wrist; side 0 is the lower limit in its sign.
         """
         chain, arm = self._chain, self._kernels.arm
         joint, first = 3 + joint, 1 if arm.parameter == 0 else 0

@@ -350,7 +350,6 @@ def narrow_limits(chain, settings, work, seed):
 
 
 @inner_kernel
-def without_turns(chain, i, motion):
-    """Return a motion of a variable less the full turns in it, which change no pose."""
-    turn = chain.turn[i]
+def without_turns(motion, turn):
+    """Return a motion less the full turns in it [rad]; as it is where these are 0."""
     return motion - turn * np.floor(motion / turn + 0.5) if turn > 0.0 else motion

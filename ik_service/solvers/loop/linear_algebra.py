@@ -1,4 +1,4 @@
-"""Linear algebra of the steps, in kernels: damped least squares, LU, and singular values."""
+"""Linear algebra of the steps, in kernels: least squares, LU, LDLᵀ of bands, singular values."""
 
 from __future__ import annotations
 
@@ -155,6 +155,38 @@ def solve_by_lu(A, b):
         for k in range(i + 1, n):
             b[i] -= A[i, k] * b[k]
         b[i] /= A[i, i]
+    return True
+
+
+@inner_kernel
+def solve_banded(band, vector):
+    """
+    Solve a symmetric system of few diagonals by LDLᵀ, in place.
+
+    :param band: (p, w) the element of row i in column i − k is ``band[i, k]``; overwritten.
+    :param vector: (p,) the right side, overwritten by x.
+    :returns: whether the matrix is positive definite; if not, the vector is of no use.
+    """
+    size, width = band.shape
+    for p in range(size):
+        for k in range(min(width - 1, p), 0, -1):
+            value = band[p, k]
+            for m in range(k + 1, min(width - 1, p) + 1):
+                if m - k < width:
+                    value -= band[p, m] * band[p - k, m - k]
+            band[p, k] = value  # the factor times the pivot, until the row is done
+        for k in range(min(width - 1, p), 0, -1):
+            value = band[p, k]
+            band[p, k] = value / band[p - k, 0]
+            band[p, 0] -= value * band[p, k]
+            vector[p] -= band[p, k] * vector[p - k]
+        if not 0.0 < band[p, 0] < math.inf:
+            return False
+    for p in range(size - 1, -1, -1):
+        value = vector[p] / band[p, 0]
+        for k in range(1, min(width - 1, size - 1 - p) + 1):
+            value -= band[p + k, k] * vector[p + k]
+        vector[p] = value
     return True
 
 

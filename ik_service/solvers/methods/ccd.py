@@ -2,31 +2,25 @@
 Cyclic coordinate descent: one joint at a time, from the tip to the base.
 
 A step of the loop is a cycle over all joints, each of which goes to where it alone brings the tip
-closest to the target: at once where that has a closed form, see
-:mod:`~ik_service.solvers.methods.ccd`, and else by its linearised error. The classical
-variant takes the cycles as they are. The accelerated one weighs metres and radians alike, by a
-characteristic length, and extrapolates from cycle to cycle, see
-:mod:`~ik_service.solvers.methods.ccd`.
+closest to the target. For a turning joint that is the angle of a vector: w_p ‖p − p_target‖² and
+½ w_r ‖R − R_target‖² both vary with a turn by θ as constant − 2 (A cos θ + B sin θ).
+L.-C. T. Wang and C. C. Chen, "A combined optimization method for solving the inverse kinematics
+problem of mechanical manipulators", IEEE Transactions on Robotics and Automation 7, 1991. The
+bounds of a joint are kept exactly: the best position within them is where the cosine is largest.
+There is no such closed form for tasks whose weights differ between the axes, nor for variables
+that move several joints: there, a joint goes to the minimum of its linearised error.
 
-A cycle takes the joint vector q to q + f(q), and ends at f = 0. From how f has changed with q over
-the last cycles, the columns of ΔF and ΔQ, the next q is
+The classical variant takes the cycles as they are. The accelerated one weighs metres and radians
+alike, by a characteristic length, and extrapolates from cycle to cycle. A cycle takes the joint
+vector q to q + f(q), and ends at f = 0. From how f has changed with q over the last cycles, the
+columns of ΔF and ΔQ, the next q is
 
     q + f − (ΔQ + ΔF) γ,  γ = argmin ‖f − ΔF γ‖
 
 D. G. Anderson, "Iterative procedures for nonlinear integral equations", Journal of the ACM 12,
 1965, in the form that H. F. Walker and P. Ni give it, "Anderson acceleration for fixed-point
-iterations", SIAM Journal on Numerical Analysis 49, 2011, section 2. Each cycle is still one joint
-at a time. The extrapolated posture is taken if the error is less there than after the cycle, so no
-step is worse than the cycle alone.
-
-For tasks whose weights differ between the axes, and for variables that move several joints: there
-the best position of a joint has no closed form.
-
-For a turning joint that is the angle of a vector: w_p ‖p − p_target‖² and
-½ w_r ‖R − R_target‖² both vary with a turn by θ as constant − 2 (A cos θ + B sin θ).
-L.-C. T. Wang and C. C. Chen, "A combined optimization method for solving the inverse kinematics
-problem of mechanical manipulators", IEEE Transactions on Robotics and Automation 7, 1991. The
-bounds of a joint are kept exactly: the best position within them is where the cosine is largest.
+iterations", SIAM Journal on Numerical Analysis 49, 2011, section 2. The extrapolated posture is
+taken if the error is less there than after the cycle, so no step is worse than the cycle alone.
 """
 
 from __future__ import annotations
@@ -278,9 +272,9 @@ def _remember_cycle(chain, work):
     before, start = work.memory[_BEFORE], work.memory[_START]
     slot = _CHANGES + work.iteration[0] % depth
     for i in range(n):
-        motion = without_turns(chain, i, work.memory[AFTER, i] - work.q[i])
+        motion = without_turns(work.memory[AFTER, i] - work.q[i], chain.turn[i])
         work.memory[slot, i] = motion - before[i]
-        work.memory[slot + depth, i] = without_turns(chain, i, work.q[i] - start[i])
+        work.memory[slot + depth, i] = without_turns(work.q[i] - start[i], chain.turn[i])
         before[i] = motion
     copy_vector(work.q, start)
     return min(work.iteration[0], depth)

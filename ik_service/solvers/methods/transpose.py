@@ -1,22 +1,18 @@
 """
 Transpose of the Jacobian: steepest descent of the squared error.
 
-The step goes along Jᵀ e. Its length, and the weight of radians beside metres, are those of a
-variant: :mod:`~ik_service.solvers.methods.transpose` or the classical
-:mod:`~ik_service.solvers.methods.transpose`.
+The classical step is α Jᵀ e (Wolovich and Elliott 1984), with a fixed α or the one that minimises
+the linearised error ‖e − α J Jᵀ e‖, which is (e · J Jᵀ e) / ‖J Jᵀ e‖² (Buss 2004).
 
-The step is α Jᵀ e (Wolovich and Elliott 1984), with a fixed α or the one that minimises the
-linearised error ‖e − α J Jᵀ e‖, which is (e · J Jᵀ e) / ‖J Jᵀ e‖² (Buss 2004).
-
-The step is α D Jᵀ S² e. S² weighs rotations by the square of the characteristic length, so that
-metres and radians are alike, and D divides by the squared length of each joint's column of S J, so
-that joints are. With s the last step and y its change of the gradient −Jᵀ S² e, J. Barzilai and
-J. M. Borwein, "Two-point step size gradient methods", IMA Journal of Numerical Analysis 8, 1988,
-have two lengths, here in the metric of D: the long (s · D⁻¹ s) / (s · y) and the short
-(s · y) / (y · D y). The choice between them is that of G. Frassoldati, L. Zanni and G. Zanghirati,
-"New adaptive stepsize selections in gradient methods", Journal of Industrial and Management
-Optimization 4, 2008 (ABBmin): the long one, except where the short one is much shorter; then the
-shortest of the last few short ones. The error may rise for a few steps.
+The accelerated one is α D Jᵀ S² e. S² weighs rotations by the square of the characteristic length,
+so that metres and radians are alike, and D divides by the squared length of each joint's column of
+S J, so that joints are. With s the last step and y its change of the gradient −Jᵀ S² e, J.
+Barzilai and J. M. Borwein, "Two-point step size gradient methods", IMA Journal of Numerical
+Analysis 8, 1988, have two lengths, here in the metric of D: the long (s · D⁻¹ s) / (s · y) and the
+short (s · y) / (y · D y). The choice between them is that of G. Frassoldati, L. Zanni and G.
+Zanghirati, "New adaptive stepsize selections in gradient methods", Journal of Industrial and
+Management Optimization 4, 2008 (ABBmin): the long one, except where the short one is much shorter;
+then the shortest of the last few short ones. The error may rise for a few steps.
 
 Two safeguards: where the gradient does not rise along the step, so that neither length means
 anything, it is the best one for the linearised error, as in the classical variant; and no joint
@@ -107,7 +103,7 @@ def _write_direction(square, chain, work, anew):
             before[i] = gradient[i]
             gradient[i] = -slope
             # As it was meant: a joint that passes a bound may have been turned back inside.
-            taken = without_turns(chain, i, work.step[i])
+            taken = without_turns(work.step[i], chain.turn[i])
             motion[i] = taken / scale if scale != 0.0 else 0.0
         work.step[i] = slope
     for i in range(rows.shape[0]):
@@ -166,24 +162,12 @@ def _best_length(square, work):
 @inlined_kernel
 def descend_steepest(fixed_gain, work):
     """Write α Jᵀ e to ``work.step``."""
-    rows = work.rows
-    moved = work.vector
-    fill_vector(moved, 0.0)
-    for i in range(rows.shape[0]):
-        value = 0.0
+    for i in range(work.step.shape[0]):
+        work.step[i] = 0.0
         for j in range(width(work)):
-            value += rows[i, j] * work.error[j]
-        work.step[i] = value
-        for j in range(width(work)):
-            moved[j] += rows[i, j] * value
-    gain = fixed_gain
-    if gain == 0.0:
-        along = length = 0.0
-        for j in range(width(work)):
-            along += work.error[j] * moved[j]
-            length += moved[j] * moved[j]
-        gain = along / length if length > 0.0 else 0.0
-    for i in range(rows.shape[0]):
+            work.step[i] += work.rows[i, j] * work.error[j]
+    gain = fixed_gain if fixed_gain != 0.0 else _best_length(1.0, work)
+    for i in range(work.step.shape[0]):
         work.step[i] *= gain
 
 

@@ -30,7 +30,7 @@ from ik_service.solvers.loop.tree.problem import (
     TreeWorkspace,
     TURNING,
 )
-from ik_service.solvers.loop.tree.tolerances import angle_excess, region_excess
+from ik_service.solvers.loop.tree.tolerances import along_axes, angle_excess, region_excess
 from ik_service.solvers.task import BLOCK_ROWS
 
 
@@ -57,13 +57,7 @@ def _tree_set_goal(chain, target, goal):
 
 @inner_kernel
 def _set_tip_goal(end, block, goal):
-    """
-    Write the goal of a tip.
-
-    :param end: (6,) row of ``TreeArrays.ends``.
-    :param block: (11, 4) of the target.
-    :param goal: (43,) out.
-    """
+    """Write the goal of a tip, by its row of ``TreeArrays.ends`` and its block of the target."""
     c, s = end[0], end[1]
     kind = block[8, 0]
     origin = 0 if kind == 0.0 else 4
@@ -111,14 +105,8 @@ def _tip_beyond_reach(end, tolerance, goal):
     """Whether no point within reach is in the region, however the tip's point is turned."""
     dx, dy, dz = end[2] - goal[9], end[3] - goal[10], end[4] - goal[11]
     if goal[KIND] != 0.0:
-        g = goal[REGION : REGION + 9]
-        dx, dy, dz = region_excess(
-            goal,
-            0.0,
-            g[0] * dx + g[1] * dy + g[2] * dz,
-            g[3] * dx + g[4] * dy + g[5] * dz,
-            g[6] * dx + g[7] * dy + g[8] * dz,
-        )
+        x, y, z = along_axes(goal[REGION : REGION + 9], dx, dy, dz)
+        dx, dy, dz = region_excess(goal, 0.0, x, y, z)
     point = goal[POINT : POINT + 3]
     offset = math.sqrt(point[0] * point[0] + point[1] * point[1] + point[2] * point[2])
     reach = end[5] * (1.0 + 1e-9) + tolerance + offset
@@ -231,7 +219,7 @@ def tip_error(frame, goal, position_margin, orientation_margin, twist):
     if goal[KIND] == 0.0:
         twist[0], twist[1], twist[2] = -dx, -dy, -dz
         return
-    a, b, c = in_region(goal, dx, dy, dz)
+    a, b, c = along_axes(goal[REGION : REGION + 9], dx, dy, dz)
     a, b, c = region_excess(goal, position_margin, a, b, c)
     for j in range(3):
         x, y, z = goal[REGION + j], goal[REGION + 3 + j], goal[REGION + 6 + j]
@@ -250,17 +238,6 @@ def point_offset(frame, goal):
         frame[9] - goal[9] + frame[0] * x + frame[3] * y + frame[6] * z,
         frame[10] - goal[10] + frame[1] * x + frame[4] * y + frame[7] * z,
         frame[11] - goal[11] + frame[2] * x + frame[5] * y + frame[8] * z,
-    )
-
-
-@inner_kernel
-def in_region(goal, dx, dy, dz):
-    """Return a vector in the frame of the region."""
-    g = goal[REGION : REGION + 9]
-    return (
-        g[0] * dx + g[1] * dy + g[2] * dz,
-        g[3] * dx + g[4] * dy + g[5] * dz,
-        g[6] * dx + g[7] * dy + g[8] * dz,
     )
 
 

@@ -16,7 +16,7 @@ from ik_service.kinematics.pose_error import frame_error
 from ik_service.kinematics.tree import TreeArrays
 from ik_service.solvers.loop.iteration import errors, task_rows, weighted_rows
 from ik_service.solvers.loop.linear_algebra import damped_step
-from ik_service.solvers.loop.tree.goals import in_region, INSET, point_offset, tip_chain
+from ik_service.solvers.loop.tree.goals import INSET, point_offset, tip_chain
 from ik_service.solvers.loop.tree.problem import (
     EXACT,
     FREE,
@@ -26,7 +26,12 @@ from ik_service.solvers.loop.tree.problem import (
     TreeWorkspace,
     TURNING,
 )
-from ik_service.solvers.loop.tree.tolerances import angle_derivative, angles, region_derivative
+from ik_service.solvers.loop.tree.tolerances import (
+    along_axes,
+    angle_derivative,
+    angles,
+    region_derivative,
+)
 
 
 @variant(weighted_rows, TreeArrays)
@@ -75,7 +80,7 @@ def _map_to_region(chain, settings, work, tip, rows):
     """Make linear rows those of the distance from the region."""
     goal = work.goal[tip]
     dx, dy, dz = point_offset(work.frame[tip], goal)
-    x, y, z = in_region(goal, dx, dy, dz)
+    x, y, z = along_axes(goal[REGION : REGION + 9], dx, dy, dz)
     margin = INSET * settings.tolerances[0]
     region_derivative(goal, margin, x, y, z, work.maps[:9])
     _turn_map(goal[REGION : REGION + 9], work.maps)

@@ -129,14 +129,18 @@ def angles(frame, goal, margin, twist):
     :param twist: (6,) its last three numbers are the rotation vector of R_target R_tipᵀ.
     """
     if goal[TURNING] == ROTATION_VECTOR:
-        x, y, z = -twist[3], -twist[4], -twist[5]
-        g = goal[TARGET : TARGET + 9]
-        return (
-            g[0] * x + g[1] * y + g[2] * z,
-            g[3] * x + g[4] * y + g[5] * z,
-            g[6] * x + g[7] * y + g[8] * z,
-        )
+        return along_axes(goal[TARGET : TARGET + 9], -twist[3], -twist[4], -twist[5])
     return _euler_angles(frame, goal, margin)
+
+
+@inner_kernel
+def along_axes(axes, x, y, z):
+    """Return the components of a vector along three axes (9,)."""
+    return (
+        axes[0] * x + axes[1] * y + axes[2] * z,
+        axes[3] * x + axes[4] * y + axes[5] * z,
+        axes[6] * x + axes[7] * y + axes[8] * z,
+    )
 
 
 @inner_kernel

@@ -99,11 +99,7 @@ def _extension(options: IkOptions) -> Extension:
 
 
 def _refuse_level_objective(chain: KinematicChain, objective: Objective) -> None:
-    """
-    Check that the objective is not constant, which would make every matrix singular.
-
-    :raises OptionError: naming the remedy.
-    """
+    """Check that the objective is not constant, which would make every matrix singular."""
     by_range = objective.kind in (ObjectiveKind.JOINT_CENTERS, ObjectiveKind.JOINT_LIMITS)
     lower, upper = chain.search_limits()
     if by_range and chain.n > objective.rank and not np.isfinite(upper - lower).any():
