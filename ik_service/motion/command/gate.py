@@ -192,6 +192,7 @@ class CommandedJoints:
     :ivar q: (m,) positions [rad] or [m]; of a joint that no group moves, as they were given when
         the commands began.
     :ivar velocity: (m,) velocities [rad/s] or [m/s]; 0 for a joint that no group moves.
+    :ivar users: numbers of the groups that command some of them.
     :ivar rested: (m,) where the joints were measured when the last commands ended [rad] or [m];
         NaN before.
     """
@@ -201,7 +202,7 @@ class CommandedJoints:
         self.q = np.zeros(len(self.names))
         self.velocity = np.zeros(len(self.names))
         self.rested = np.full(len(self.names), np.nan)
-        self._users: set[int] = set()
+        self.users: set[int] = set()
 
     @cached_property
     def positions(self) -> PositionGate:
@@ -220,10 +221,10 @@ class CommandedJoints:
             moving already.
         :returns: whether no others are.
         """
-        alone = not self._users
+        alone = not self.users
         if alone:
             self.q, self.velocity = held.copy(), np.zeros_like(held)
-        self._users.add(user)
+        self.users.add(user)
         return alone
 
     def put(self, indices: np.ndarray, q: np.ndarray, velocity: np.ndarray) -> None:
@@ -233,7 +234,7 @@ class CommandedJoints:
 
     def end(self, user: int, indices: np.ndarray) -> None:
         """End the commands of a group (n,); its joints are held as long as others move."""
-        self._users.discard(user)
+        self.users.discard(user)
         self.put(indices, self.q[indices], np.zeros(len(indices)))
 
 

@@ -211,7 +211,7 @@ class TrajectoryChannel(CommandChannel):
     @property
     def busy(self) -> bool:
         """Whether the last window is still to be sent."""
-        return self._blends and self._joints.blended.busy
+        return self._blends and not self._joints.users and self._joints.blended.busy
 
     def encode(
         self, command: FollowerCommand, follower: TargetFollower, now: float

@@ -317,6 +317,26 @@ def test_a_window_that_was_not_sent_leaves_no_trace(solver, measured):
     np.testing.assert_allclose(*there, atol=2e-5)
 
 
+def test_a_group_that_rests_does_not_send_the_windows_of_another_one(solver, measured):
+    rig, idle = Rig(solver, READY), Rig(solver, READY)
+    names, controller = solver.chain.joint_names, SimpleNamespace(blends=True, awaited=False)
+    group = CommandedGroup(names, TrajectoryChannel.joints(names), measured, StormClock())
+    moved, moving = TrajectoryChannel(group, controller), TrajectoryChannel(group, controller)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.1, 0.0]))
+    stream(moved, rig, 0.5)
+    rig.follower.stop()
+    stream(moved, rig, 1.0)
+    assert not (rig.follower.active or moved.busy)
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.0, 0.1]))
+    for _ in range(50):
+        moving.message(rig.tick(), rig.follower, rig.now)
+        assert moved.message(None, idle.follower, rig.now) is None
+    rig.follower.stop()
+    stream(moving, rig, 1.0)
+    assert not moving.busy, 'the last window was sent'
+
+
 WAY = JointTrajectory(
     ('a', 'b'), np.array([0.0, 2.004]), np.array([[0.0, 1.0], [2.0, 3.0]]), np.zeros((2, 2))
 )
