@@ -442,7 +442,7 @@ class CommandWindow:
         assert last.command is not None
         assert last.braking is not None
         assert last.fastest is not None
-        points, begins, final = last.points, last.due, now + MARGIN
+        points, begins, final = _reaching(last.points, oldest), last.due, now + MARGIN
         late = begins < final + max(0.5 * period, begins - points[-1][0]) - _NOTHING
         elapsed, travel = now - last.now, command - last.command
         braking, dt = float(limits.braking.min()), min(elapsed, period)
@@ -553,6 +553,14 @@ def _begun(
         led=True,
         clock=StepClock(),
     )
+
+
+def _reaching(points: tuple[_Point, ...], since: float) -> tuple[_Point, ...]:
+    """Return points that reach back to a time [s], as where joints are averaged over more now."""
+    time, q, velocity = points[0]
+    if time <= since + _NEAR:
+        return points
+    return ((since, q - (time - since) * velocity, velocity), *points)
 
 
 def _thinned(

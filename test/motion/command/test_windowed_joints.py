@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ik_service.motion.command.command_window import CommandWindow
+from ik_service.motion.command.command_stream import FollowerCommand
+from ik_service.motion.command.command_window import CommandWindow, HISTORY
 from ik_service.motion.command.gate import CommandedJoints
 from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import MotionLimits
@@ -92,6 +93,25 @@ def test_limits_of_a_group_hold_while_another_one_moves_too():
 
 PERIOD = 0.01
 GOAL = np.array([1.0, -0.5])
+
+
+def test_a_group_with_a_longer_average_joins_one_that_moves():
+    joints, motion, before = WindowedJoints(NAMES), JointMotion(np.zeros(2)), None
+    first, second, still = np.array([0]), np.array([1]), np.zeros(1)
+    for k in range(40):
+        now = k * PERIOD
+        if k:
+            motion.move(np.array([1.0, 0.0]), LIMITS, PERIOD)
+        command = FollowerCommand(motion.q[:1].copy(), still)
+        planned = joints.plan(first, command, LIMITS, now, PERIOD, True, HISTORY)
+        if k >= 20:
+            command = FollowerCommand(still, still, window=0.4)
+            planned = joints.plan(second, command, LIMITS, now, PERIOD, True, HISTORY)
+        assert planned.start <= now - 0.9 * HISTORY
+        if before is not None:
+            for a, b in zip(planned.at(now), before.at(now), strict=True):
+                np.testing.assert_allclose(a, b, atol=1e-6)
+        before = planned
 
 
 def windows(count, period=PERIOD):
