@@ -360,6 +360,7 @@ class CommandWindow:
     def __init__(self, joint_names: Sequence[str]) -> None:
         self._names = tuple(joint_names)
         self._state = self._before = self._sent = self._sent_before = _State()
+        self._played: PlannedMotion | None = None  # the window before the last one
 
     def rested(self, joints: np.ndarray) -> np.ndarray:
         """Return which of joints (k,) rest in all of the last window, or in none yet."""
@@ -388,8 +389,8 @@ class CommandWindow:
         self._state = self._before = self._sent
 
     def discard(self) -> None:
-        """Drop the last command, which was not sent; the next one goes on from the one before."""
-        self._state = self._before
+        """Drop the commands of this tick; the next one goes on from the window before the last."""
+        self._state = replace(self._before, sent=self._played)
 
     def add(
         self,
@@ -414,6 +415,7 @@ class CommandWindow:
             the past by that, with all commands.
         """
         last = self._state
+        self._played = last.sent
         if last.command is not None and now - last.now < 0.25 * period:
             last = self._before
         self._before = last

@@ -95,6 +95,18 @@ PERIOD = 0.01
 GOAL = np.array([1.0, -0.5])
 
 
+def test_a_discarded_window_leaves_that_of_another_group_in_the_same_tick():
+    window, motion = CommandWindow(NAMES), JointMotion(np.zeros(2))
+    for k in range(20):
+        motion.move(GOAL, LIMITS, PERIOD)
+        sent = window.add(motion.q.copy(), LIMITS, k * PERIOD, PERIOD)
+    window.add(motion.q + 1e-3, LIMITS, k * PERIOD, PERIOD)
+    window.discard()
+    now = k * PERIOD + 1.0
+    later = window.add(motion.q.copy(), LIMITS, now, PERIOD)
+    np.testing.assert_allclose(later.at(now), sent.at(now), atol=1e-12)
+
+
 def test_a_group_with_a_longer_average_joins_one_that_moves():
     joints, motion, before = WindowedJoints(NAMES), JointMotion(np.zeros(2)), None
     first, second, still = np.array([0]), np.array([1]), np.zeros(1)
