@@ -53,6 +53,7 @@ _PATIENCE_ON_MOTIONS = 500
 # Postures at which the rank of the Jacobian is computed, and the threshold that counts as zero.
 _SAMPLES = 8
 _ZERO = 1e-7
+_ON_LIMIT = 1e-9  # excess over a limit by rounding, as a share of a turn
 
 
 def plan_for(chain: KinematicChain, options: IkOptions, resolution: float) -> Plan:
@@ -140,9 +141,10 @@ def _turned(value: float, lower: float, upper: float, turn: float, most: int) ->
     """Return positions of a joint that full turns lead to, within its limits; not too many."""
     if turn == 0.0 or not (lower >= -FARTHEST_LIMIT and upper <= FARTHEST_LIMIT):
         return [value]
-    first, last = math.ceil((lower - value) / turn), math.floor((upper - value) / turn)
-    # By rounding, a position on a limit may seem to have none.
-    return [value + k * turn for k in range(first, min(last, first + most) + 1)] or [value]
+    first = math.ceil((lower - value) / turn - _ON_LIMIT)
+    last = math.floor((upper - value) / turn + _ON_LIMIT)
+    turned = [value + k * turn for k in range(first, min(last, first + most) + 1)]
+    return [min(max(position, lower), upper) for position in turned]
 
 
 class AllSolutions(NamedTuple):

@@ -310,6 +310,17 @@ def test_turns_within_the_limits_are_listed():
     assert (np.diff(distance) >= 0).all()
 
 
+def test_a_turn_from_one_limit_onto_the_other_is_listed():
+    chain, q = arm_of(JOINTS['elbow'], bound=math.pi), np.array([0.4, -0.3, 0.9, 0.0, 0.7, -1.1])
+    for k in (0, 1, 2, 3, 5):  # at π, joint 4 is singular
+        q[k], before = math.pi, q[k]
+        every = iks.solve_ik_all(chain, chain.forward(q), q, turns=True)
+        assert (np.abs(every) <= math.pi).all()
+        for q[k] in (math.pi, -math.pi):
+            assert np.abs(every - q).max(axis=1).min() < 1e-6
+        q[k] = before
+
+
 def test_one_turn_of_each_is_the_nearest_to_the_seed():
     chain = arm_of(JOINTS['elbow'], bound=TURN)
     q = np.array([0.4, -0.3, 0.9, 0.5, 0.7, -1.1])
