@@ -46,7 +46,7 @@ nitpick_ignore_regex = [
     # Short names in docstrings that mean their own module, and what is private.
     (r'py:(func|class|meth|attr|data|obj)', r'\w+'),
     (r'py:class', r'ik_service\..*\._\w+'),
-    (r'py:class', r'ik_service\..*\.(StepFunction|RobotDescription|Solid|LinkGoal)'),
+    (r'py:class', r'ik_service\..*\.(JointSpace|StepFunction|RobotDescription|Solid|LinkGoal)'),
 ]
 
 html_theme = 'furo'

@@ -17,7 +17,7 @@ PACKAGE = ROOT / 'ik_service'
 
 PARAMETER_TABLES = {
     'ik_node': 'ik_service.ros.node.parameter_table',
-    'ik_sim': 'ik_service.ros.sim.parameters',
+    'ik_sim': 'ik_service.ros.sim.simulated_arm_node',
 }
 """Modules that hold the parameters of a program, by its name."""
 
