@@ -3,6 +3,7 @@
 import re
 
 from control_msgs.msg import JointTolerance
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes
 import numpy as np
@@ -190,8 +191,9 @@ def test_where_the_controller_rejects_the_newer_goal_the_other_is_canceled(setup
 
 
 def test_while_the_controller_has_a_goal_of_another_client_the_node_sends_none(setup, controller):
-    other = setup.player.follow(smooth(seconds=2.0), ACTION)
-    until(lambda: controller.goals, what='the goal')
+    other = setup.player.follow(smooth(seconds=4.0), ACTION)
+    diagnostics = setup.bench.record(DiagnosticArray, 'diagnostics')
+    diagnostics.wait(lambda message: 'a goal of another client' in str(message))
     end, result = setup.player.follow(smooth()).result()
     assert end == 'aborted'
     assert 'a goal of another client at ' in result.error_string

@@ -71,7 +71,8 @@ def test_a_goal_counts_until_its_server_ends_it(action, state, end):
     action.until_noted(0)
 
 
-def test_a_goal_of_which_only_the_end_is_told_counts_for_a_moment(action):
+def test_a_goal_of_which_only_the_end_is_told_counts_for_a_moment(action, monkeypatch):
+    monkeypatch.setattr(controller_goals, '_LINGERS', 1.0)
     server = action.server()
     server.publish(states((1, CANCELED)))
     action.until_noted(1)
