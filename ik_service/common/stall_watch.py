@@ -1,14 +1,19 @@
 """
 Watches over a thread that sends commands: reports when a step hangs, or none begins.
 
-They have threads of their own, which call nothing that the watched one might wait in, and write
-to stderr: a hang in the middleware can be reported neither through it nor through its log.
+They have threads and a process of their own, which call nothing that the watched one might wait
+in, and write to stderr: a hang in the middleware can be reported neither through it nor through
+its log. Run as a program, this file is that process; it imports nothing of the package.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-import faulthandler
+from contextlib import suppress
+import os
+import select
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -103,47 +108,70 @@ class StallWatch:
 
 class InterpreterWatch:
     """
-    Watch over the whole interpreter, for the time of a ``with`` block, one in a process.
+    Watch over the whole interpreter, for the time of a ``with`` block.
 
-    Calls into the middleware let no other thread of Python run. Where one of them hangs, a thread
-    without Python writes where all threads are; afterwards that is explained.
+    Calls into the middleware let no other thread of Python run. Where one of them hangs, a process
+    that hears no more from this one says so. (To write the stacks from a thread without Python, as
+    faulthandler can, ends the process where its threads go on meanwhile, as after SIGSTOP.)
 
     :param name: name of the program, for messages.
     :param file: the file written to; it has a descriptor.
-    :ivar count: how often something was reported.
     """
 
     def __init__(self, name: str, file: TextIO | None = None) -> None:
         self._name, self._file = name, file or sys.stderr
-        self.count = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name='interpreter watch', daemon=True)
 
     def __enter__(self) -> InterpreterWatch:
+        self._listener = subprocess.Popen(
+            [sys.executable, '-I', '-S', __file__, self._name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=self._file,
+            bufsize=0,
+        )
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
-        self._thread.join(2.0 * _PERIOD)
-        faulthandler.cancel_dump_traceback_later()
+        self._thread.join()
+        with suppress(OSError):  # it is gone
+            self._listener.stdin.close()  # type: ignore[union-attr]  # it is a pipe
+        self._listener.wait()
 
     def _run(self) -> None:
-        looked = time.monotonic()
-        while not self._ended.is_set():
-            faulthandler.dump_traceback_later(PATIENCE + _PERIOD, file=self._file)
-            self._ended.wait(_PERIOD)
-            now = time.monotonic()
-            if now - looked > PATIENCE + _PERIOD:
-                print(
-                    f'{self._name}: no thread has run for {now - looked:.1f} s, and no command '
-                    f'was sent; what is written above is where they were. {_HINT}',
-                    file=self._file,
-                    flush=True,
-                )
-                self.count += 1
-            looked = now
+        pipe = self._listener.stdin.fileno()  # type: ignore[union-attr]
+        os.set_blocking(pipe, False)  # the listener may be suspended
+        while not self._ended.wait(_PERIOD):
+            with suppress(OSError):
+                os.write(pipe, b'.')
+
+
+def _listen(name: str) -> None:
+    """Report when nothing comes from stdin for too long, and when it does again, until its end."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # of the group; the end of stdin counts
+        signal.signal(number, signal.SIG_IGN)
+    heard, silent = time.monotonic(), False
+    while True:
+        comes = bool(select.select([0], [], [], PATIENCE + _PERIOD)[0])
+        if comes and not os.read(0, 4096):
+            return
+        lasts = time.monotonic() - heard
+        if comes and silent:
+            _write_to_stderr(f'{name}: threads run again, after {lasts:.1f} s\n')
+        elif not comes and not silent:
+            _write_to_stderr(
+                f'{name}: no thread has run for {lasts:.1f} s, and no command was sent: the '
+                f'process is suspended, or one of its threads hangs in a call. {_HINT}\n'
+            )
+        heard, silent = (time.monotonic(), False) if comes else (heard, True)
 
 
 def _write_to_stderr(text: str) -> None:
     print(text, end='', file=sys.stderr, flush=True)
+
+
+if __name__ == '__main__':
+    _listen(sys.argv[1])

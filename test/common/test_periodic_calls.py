@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import subprocess
 import sys
 import textwrap
@@ -185,31 +186,63 @@ def test_a_step_that_is_not_begun_is_told(rig):
         until(lambda: rig.texts[-1].endswith('it goes on now\n'), what='the end')
 
 
-def test_a_call_that_lets_no_thread_run_is_told_while_it_lasts():
+def test_a_call_that_lets_no_thread_run_is_told_while_it_lasts(tmp_path):
     """As rclpy's publish does: it keeps the interpreter's lock."""
     program = textwrap.dedent("""
-        import ctypes, sys, threading, time
+        import ctypes, sys, time
         from ik_service.common.stall_watch import InterpreterWatch
-        locked = ctypes.PyDLL(None)
-        def hand_over():
-            locked.usleep(1_500_000)
-        with InterpreterWatch('ik_node') as watch:
+        with open(sys.argv[1], 'w') as file, InterpreterWatch('ik_node', file):
             time.sleep(0.5)
-            before = watch.count  # of a machine that stood still
-            thread = threading.Thread(target=hand_over)
-            thread.start()
-            thread.join()
-            while watch.count == before:
-                time.sleep(0.01)
-        print('done', flush=True)
+            print('hangs', flush=True)
+            ctypes.PyDLL(None).getchar()  # of stdin, with the lock
+            print('goes on', flush=True)
+            sys.stdin.readline()
     """)
-    done = subprocess.run(
-        [sys.executable, '-c', program], capture_output=True, text=True, timeout=60, check=True
-    )
-    stacks, _, told = done.stderr.rpartition('ik_node: no thread has run for ')
-    assert 'hand_over' in stacks, done.stderr
-    assert float(told.partition(' s')[0]) > 1.0
-    assert done.stdout == 'done\n'
+    path = tmp_path / 'text'
+    with subprocess.Popen(
+        [sys.executable, '-c', program, path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    ) as process:
+        assert process.stdout.readline() == 'hangs\n'
+        until(lambda: 'ik_node: no thread has run for ' in path.read_text(), what='the report')
+        process.stdin.write('x\n')
+        assert process.stdout.readline() == 'goes on\n'
+        until(lambda: 'threads run again' in path.read_text(), what='its end')
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+
+def test_a_process_that_is_suspended_goes_on_unharmed(tmp_path):
+    program = textwrap.dedent("""
+        import sys, threading
+        from ik_service.common.stall_watch import InterpreterWatch
+        def work():
+            while True:
+                sorted(range(100), key=lambda number: -number)
+        with open(sys.argv[1], 'w') as file, InterpreterWatch('ik_node', file):
+            for _ in range(4):
+                threading.Thread(target=work, daemon=True).start()
+            print('runs', flush=True)
+            sys.stdin.readline()
+    """)
+    path = tmp_path / 'text'
+    with subprocess.Popen(
+        [sys.executable, '-c', program, path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == 'runs\n'
+        for count in range(1, 4):
+            process.send_signal(signal.SIGSTOP)
+            until(lambda: path.read_text().count('no thread has run') >= count, what='the report')  # noqa: B023
+            process.send_signal(signal.SIGCONT)
+            until(lambda: path.read_text().count('threads run again') >= count, what='its end')  # noqa: B023
+        process.stdin.close()
+        assert process.wait(60) == 0
 
 
 def test_an_interpreter_that_runs_is_left_alone(tmp_path):
