@@ -307,7 +307,10 @@ def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
     default = robot.default_group  # as in the node
     if group is None and default and not (arguments.base_link or tip):
         group = default.name
-    locked = parse_positions(','.join(arguments.lock), '--lock')
+    try:
+        locked = parse_positions(','.join(arguments.lock), '--lock')
+    except OptionError as error:
+        raise UsageError(str(error)) from error
     if group is not None:
         return path, _chain_of(robot, group, locked)
     if tip is None:

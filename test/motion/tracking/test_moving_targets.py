@@ -361,9 +361,9 @@ class Lagging(Rig):
 @pytest.mark.parametrize(
     ('arm', 'start', 'accelerations', 'jerk'),
     [
-        ('panda', READY, ACCELERATIONS, None),
+        ('panda', READY, ACCELERATIONS, np.inf),
         ('panda', READY, (6.0,) * 7, 50.0),
-        ('ur5e', UR5E_START, (2.0,) * 6, None),
+        ('ur5e', UR5E_START, (2.0,) * 6, np.inf),
     ],
 )
 def test_lost_targets_are_caught_up_with(solvers, arm, start, accelerations, jerk, way, gap):

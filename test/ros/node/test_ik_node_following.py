@@ -109,10 +109,8 @@ def test_a_hanging_middleware_is_told_on_stderr(bench, how):
         node.wait_for(r'a command for [1-9][0-9.]* s; it goes on now', 60.0)
         status(diagnostics, 'motions', stalls_of_the_commands='^1$')
     else:
-        node.wait_for('ik_node: no thread has run for [1-9].* and no command was sent', 60.0)
-        before = node.output.partition('ik_node: no thread has run')[0]
-        assert 'in publish' in before
-        assert 'hanging_node.py' in before
+        node.wait_for('ik_node: no thread has run for .* and no command was sent', 60.0)
+        node.wait_for('ik_node: threads run again, after [1-9]', 60.0)
     node.wait_for('FASTDDS_BUILTIN_TRANSPORTS=UDPv4', 60.0)
 
 
