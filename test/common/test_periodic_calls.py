@@ -186,6 +186,12 @@ def test_a_step_that_is_not_begun_is_told(rig):
         until(lambda: rig.texts[-1].endswith('it goes on now\n'), what='the end')
 
 
+def started(program, path):
+    """A process that runs a program with a path."""
+    pipes = {'stdin': subprocess.PIPE, 'stdout': subprocess.PIPE}
+    return subprocess.Popen([sys.executable, '-c', program, path], text=True, bufsize=1, **pipes)
+
+
 def test_a_call_that_lets_no_thread_run_is_told_while_it_lasts(tmp_path):
     """As rclpy's publish does: it keeps the interpreter's lock."""
     program = textwrap.dedent("""
@@ -199,13 +205,7 @@ def test_a_call_that_lets_no_thread_run_is_told_while_it_lasts(tmp_path):
             sys.stdin.readline()
     """)
     path = tmp_path / 'text'
-    with subprocess.Popen(
-        [sys.executable, '-c', program, path],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        bufsize=1,
-    ) as process:
+    with started(program, path) as process:
         assert process.stdout.readline() == 'hangs\n'
         until(lambda: 'ik_node: no thread has run for ' in path.read_text(), what='the report')
         process.stdin.write('x\n')
@@ -229,12 +229,7 @@ def test_a_process_that_is_suspended_goes_on_unharmed(tmp_path):
             sys.stdin.readline()
     """)
     path = tmp_path / 'text'
-    with subprocess.Popen(
-        [sys.executable, '-c', program, path],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with started(program, path) as process:
         assert process.stdout.readline() == 'runs\n'
         for count in range(1, 4):
             process.send_signal(signal.SIGSTOP)
