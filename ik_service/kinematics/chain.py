@@ -20,7 +20,7 @@ from ik_service.kinematics.joint_path import (
     reach,
 )
 from ik_service.kinematics.joint_space import FAR, frozen, JointSpace
-from ik_service.model.joint import JointType
+from ik_service.model.joint import JointType, Mimic, source_range
 from ik_service.model.robot_model import RobotModel
 
 _FLOAT = np.dtype(np.float64)
@@ -179,13 +179,8 @@ def _limits(
         joint = motion.joint
         if joint.mimic is None:
             continue
-        source, multiplier, offset = robot.resolve_mimic(joint.name)
-        if multiplier == 0.0:
-            continue
-        bounds = sorted(
-            (limit - offset) / multiplier for limit in (joint.limits.lower, joint.limits.upper)
-        )
-        i = names.index(source)
+        bounds = source_range(joint.limits, Mimic(*robot.resolve_mimic(joint.name)))
+        i = names.index(motion.variable)
         lower[i] = max(lower[i], bounds[0])
         upper[i] = min(upper[i], bounds[1])
     return lower, upper

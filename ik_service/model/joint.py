@@ -152,7 +152,8 @@ def narrowed_by_followers(
     """
     Return joints whose limits also keep those of the joints that follow them, and remarks.
 
-    Limits of a follower that would leave a joint no range are not used.
+    Limits of a follower that would leave a joint no range are not used; chains through that
+    follower use them all the same.
 
     :param joints: the joints of a robot.
     :param resolved: the independent joint of each that moves, as from :func:`resolve_mimics`.
@@ -163,14 +164,14 @@ def narrowed_by_followers(
         own, source = found[name], found[mimic.joint]
         if mimic.joint == name:
             continue
-        ends = _source_range(own, mimic)
+        ends = source_range(own, mimic)
         low, high = max(ends[0], source.lower), min(ends[1], source.upper)
         if low < high:
             found[mimic.joint] = replace(source, lower=low, upper=high)
         elif low > high or source.lower < source.upper:
             remarks.append(
-                f'the limits of {named("joint", name)} are not used: it follows '
-                f'{named("joint", mimic.joint)}, which could not move within them'
+                f'the limits of {named("joint", name)} are used only in chains through it: it '
+                f'follows {named("joint", mimic.joint)}, which could not move within them'
             )
     narrowed = [
         joint if found[joint.name] is joint.limits else replace(joint, limits=found[joint.name])
@@ -179,8 +180,8 @@ def narrowed_by_followers(
     return narrowed, remarks
 
 
-def _source_range(limits: JointLimits, mimic: Mimic) -> list[float]:
-    """Return the range of a joint in which one that follows it is within its limits."""
+def source_range(limits: JointLimits, mimic: Mimic) -> list[float]:
+    """Return the range of a joint in which one that follows it is within its limits [rad], [m]."""
     if mimic.multiplier:
         ends = (limits.lower, limits.upper)
         return sorted((end - mimic.offset) / mimic.multiplier for end in ends)

@@ -284,10 +284,11 @@ def test_limits_of_a_mimic_joint_narrow_those_of_its_variable():
     assert chain.velocity[0] == 2.0
 
 
-def test_limits_of_a_mimic_joint_that_leave_nothing():
+@pytest.mark.parametrize('multiplier', [1.0, 0.0])
+def test_limits_of_a_mimic_joint_that_leave_nothing(multiplier):
     robot = series(
         ('revolute', limit_xml(-1.0, 1.0)),
-        ('revolute', limit_xml(-1.0, 1.0) + mimic_xml('j1', 1.0, 3.0)),
+        ('revolute', limit_xml(-1.0, 1.0) + mimic_xml('j1', multiplier, 3.0)),
     )
     with pytest.raises(ChainError, match="joint 'j1' has no position left"):
         robot.chain('l0', 'l2')

@@ -150,7 +150,7 @@ def test_joints_keep_the_limits_of_those_that_follow_them(multiplier, offset, lo
     robot = Robot('arm', ['base', 'tip', 'beside'], [followed, mimic])
     chain = robot.chain('base', 'tip')
     assert (chain.lower[0], chain.upper[0]) == (lower, upper)
-    unused = "the limits of joint 'b' are not used: it follows joint 'a', which could not move"
+    unused = "the limits of joint 'b' are used only in chains through it: it follows joint 'a'"
     assert any(unused in remark for remark in robot.remarks) == (offset > 1.0)
 
 
