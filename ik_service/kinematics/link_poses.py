@@ -35,14 +35,19 @@ def link_poses(robot: RobotModel, positions: Mapping[str, float]) -> dict[str, n
         for joint in robot.child_joints_of(parent):
             T = poses[parent] @ joint.T_parent_joint
             if joint.movable:
-                T = T @ joint_motion(joint, _position(robot, joint.name, positions))
+                T = T @ joint_motion(joint, joint_position(robot, joint.name, positions))
             poses[joint.child] = T
             pending.append(joint.child)
     return {link: poses[link] for link in robot.links}
 
 
-def _position(robot: RobotModel, name: str, positions: Mapping[str, float]) -> float:
-    """Return the position of a joint, following the joint that it mimics."""
+def joint_position(robot: RobotModel, name: str, positions: Mapping[str, float]) -> float:
+    """
+    Return the position of a joint [rad] or [m], following the joint that it mimics.
+
+    :param name: name of a movable joint.
+    :param positions: as for :func:`link_poses`.
+    """
     source, multiplier, offset = robot.resolve_mimic(name)
     limits = robot.joints[source].limits
     default = min(max(0.0, limits.lower), limits.upper)

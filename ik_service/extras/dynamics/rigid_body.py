@@ -9,10 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.arguments import real_array
-from ik_service.common.quoting import safe_repr
-from ik_service.exceptions import ArgumentError, MissingExtraError
+from ik_service.common.quoting import named, safe_repr
+from ik_service.exceptions import ArgumentError, MissingExtraError, UrdfError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.joint_path import joint_motion
+from ik_service.kinematics.link_poses import joint_position
+from ik_service.model.geometry.inertias import link_inertia
+from ik_service.model.joint import JointType
 
+_KINDS = 'JointModelRevoluteUnaligned', 'JointModelPrismaticUnaligned'  # that turn, and slide
 GRAVITY = (0.0, 0.0, -9.81)  # gravity on a robot that stands upright [m/s²]
 
 
@@ -20,8 +25,10 @@ class RigidBodyTorques:
     """
     Torques of the joints of a chain by the recursive Newton-Euler algorithm, without friction.
 
-    Inertias are those of the URDF, those of links beyond the tip too. Joints that the chain does
-    not move rest where it has locked them, or else in Pinocchio's neutral posture.
+    Inertias are those of the URDF, those of links beyond the tip too; a link without one has no
+    mass. Joints that mimic others follow them, and what they need is part of the torques of those.
+    Joints that the chain does not move rest where it has locked them, or else at 0, or at the
+    limit next to 0.
 
     :param chain: the chain.
     :param limit: (n,) largest torques [N m] or forces [N]; inf for none; None for the efforts of
@@ -30,6 +37,7 @@ class RigidBodyTorques:
     :ivar limit: (n,) the largest torques.
     :raises MissingExtraError: Pinocchio is not installed.
     :raises ArgumentError: the robot has no masses, or an argument has another shape or sign.
+    :raises UrdfError: an inertia, or the place of one that is moved, is faulty; names the element.
     """
 
     def __init__(
@@ -37,24 +45,15 @@ class RigidBodyTorques:
     ) -> None:
         if not isinstance(chain, KinematicChain):
             raise ArgumentError('chain', f'has to be a KinematicChain, not {safe_repr(chain)}')
-        self._pin = pin = _pinocchio()
-        model = pin.buildModelFromXML(chain.robot.urdf_text)
-        posture = pin.neutral(model)
-        for name, value in chain.locked.items():
-            _place(posture, model.joints[model.getJointId(name)], np.array(value))
-        moved = set(chain.joint_names)
-        others = [i for i, name in enumerate(model.names) if i and name not in moved]
-        self._model: Any = pin.buildReducedModel(model, others, posture)
+        self._pin = _pinocchio()
+        self._model: Any = self._pin.Model()
+        self._scales = _add_bodies(self._pin, self._model, chain)
         self._data: Any = self._model.createData()
-        self._joints = [
-            self._model.joints[self._model.getJointId(name)] for name in chain.joint_names
-        ]
-        self._columns = np.array([joint.idx_v for joint in self._joints])
         if not sum(inertia.mass for inertia in self._model.inertias[1:]) > 0.0:
             raise ArgumentError('chain', 'is of a robot whose URDF has no masses')
         self._model.gravity.linear = _numbers('gravity', gravity, 3)
         if limit is None:
-            efforts = self._model.effortLimit[self._columns]
+            efforts = np.array([joint.limits.effort for joint in chain.joints])
             limit = np.where(efforts > 0.0, efforts, np.inf)
         self.limit = _numbers('limit', limit, chain.n)
         if not (self.limit > 0.0).all():
@@ -68,26 +67,46 @@ class RigidBodyTorques:
         :param velocities: (k, n) [rad/s] or [m/s].
         :param accelerations: (k, n) [rad/s²] or [m/s²].
         """
-        model, data, columns = self._model, self._data, self._columns
-        postures = np.zeros((len(q), model.nq))
-        for joint, values in zip(self._joints, q.T, strict=True):
-            _place(postures.T, joint, values)
-        motions = np.zeros((2, len(q), model.nv))
-        motions[0][:, columns], motions[1][:, columns] = velocities, accelerations
-        return np.array(
-            [
-                self._pin.rnea(model, data, posture, velocity, acceleration)
-                for posture, velocity, acceleration in zip(postures, *motions, strict=True)
-            ]
-        )[:, columns]
+        motions = (values @ self._scales.T for values in (q, velocities, accelerations))
+        torques = [
+            self._pin.rnea(self._model, self._data, posture, velocity, acceleration)
+            for posture, velocity, acceleration in zip(*motions, strict=True)
+        ]
+        return np.array(torques) @ self._scales
 
 
-def _place(postures: np.ndarray, joint: Any, values: np.ndarray) -> None:  # noqa: ANN401 - Pinocchio's
-    """Write the values of a joint into postures (nq, …): an angle, or its cosine and sine."""
-    turns = joint.nq == 2
-    postures[joint.idx_q] = np.cos(values) if turns else values
-    if turns:
-        postures[joint.idx_q + 1] = np.sin(values)
+def _add_bodies(pin: ModuleType, model: Any, chain: KinematicChain) -> np.ndarray:  # noqa: ANN401 - Pinocchio's
+    """
+    Add the bodies of a robot to an empty model, and a joint for each that the chain moves.
+
+    :returns: (m, n) motion of the joints of the model per motion of the variables of the chain.
+    """
+    robot, names = chain.robot, np.array(chain.joint_names)
+    links = {link.get('name'): link for link in robot.description.root.iterfind('link')}
+    scales = []
+    pending = [(robot.root_link, 0, np.eye(4))]  # a link, the joint that carries it, and its pose
+    while pending:
+        link, carrier, T_link = pending.pop()
+        if link in links:
+            mass, T_centre, tensor = link_inertia(links[link])
+            inertia = pin.Inertia(mass, np.zeros(3), tensor)
+            model.appendBodyToJoint(carrier, inertia, pin.SE3(T_link @ T_centre))
+        for joint in robot.child_joints_of(link):
+            if carrier and not joint.placed:
+                raise UrdfError(joint.fault, named('joint', joint.name))
+            number, T = carrier, T_link @ joint.T_parent_joint
+            if joint.movable:
+                source, scale, offset = robot.resolve_mimic(joint.name)
+                moves = source in chain.joint_names
+                rest = offset if moves else joint_position(robot, joint.name, chain.locked)
+                T = T @ joint_motion(joint, rest)
+                if moves:
+                    kind = _KINDS[joint.type is JointType.PRISMATIC]
+                    moving = getattr(pin, kind)(joint.axis)
+                    number, T = model.addJoint(carrier, moving, pin.SE3(T), joint.name), np.eye(4)
+                    scales.append(scale * (names == source))
+            pending.append((joint.child, number, T))
+    return np.array(scales)
 
 
 def _pinocchio() -> ModuleType:

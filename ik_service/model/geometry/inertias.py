@@ -1,10 +1,10 @@
 """
-Inertias of links for a physics engine: missing or impossible ones are filled in.
+Inertias of links: as they are described, or for a physics engine that needs all of them.
 
-Many descriptions leave the inertia out, or hold one that no body can have. Here every part that
-moves gets one: as it stands in the URDF, else from the volumes of its boxes, cylinders and
-spheres, else a nominal one. Meshes are left out: they may not be reachable, and a mass made of
-them would depend on whether they are.
+Many descriptions leave the inertia out, or hold one that no body can have. For a physics engine
+every part that moves gets one: as it stands in the URDF, else from the volumes of its boxes,
+cylinders and spheres, else a nominal one. Meshes are left out: they may not be reachable, and a
+mass made of them would depend on whether they are.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 
 from ik_service.common.quoting import named
 from ik_service.exceptions import UrdfError
+from ik_service.model.geometry.link_geometry import origin_matrix
 from ik_service.model.robot_model import RobotModel
 
 DENSITY = 1000.0
@@ -88,6 +89,27 @@ def complete_inertias(robot: RobotModel) -> CompletedInertias:
     return CompletedInertias(text, tuple(shaped), tuple(corrected), tuple(nominal))
 
 
+def link_inertia(link: Element) -> tuple[float, np.ndarray, np.ndarray]:
+    """
+    Return the inertia of a link as it is described; zeros where it is not.
+
+    :returns: its mass [kg], the pose of the centre of mass (4, 4) in the link's frame [m], and the
+        tensor (3, 3) in that frame [kg m²].
+    :raises UrdfError: a number of it is faulty, or the mass negative; the error names the link.
+    """
+    inertial = link.find('inertial')
+    if inertial is None:
+        return 0.0, np.eye(4), np.zeros((3, 3))
+    mass = _number(link, inertial.find('mass'), 'value')
+    try:
+        T = origin_matrix(inertial)
+        if mass < 0.0:
+            raise ValueError(f'<mass> value: {mass:g} is negative')
+    except ValueError as error:
+        raise UrdfError(f'<inertial>: {error}', named('link', link.get('name', ''))) from error
+    return mass, T, _tensor(link, inertial)
+
+
 def _bodies(robot: RobotModel) -> Element:
     """Return a copy of the elements that describe bodies, with faulty joints as fixed ones."""
     root = robot.description.copied_root()
@@ -127,15 +149,19 @@ def _settle_inertia(link: Element) -> tuple[bool, bool]:
     if mass <= 0.0:
         link.remove(inertial)
         return False, False
-    entries = inertial.find('inertia')
-    xx, yy, zz, xy, xz, yz = (_number(link, entries, name) for name in _TENSOR)
-    moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    moments = np.linalg.eigvalsh(_tensor(link, inertial))
     if moments[0] > 0.0 and moments[0] + moments[1] >= (1.0 - _ROUNDING) * moments[2]:
         return True, False
     # The same in all directions, and as large in the mean as it was, if that was anything.
     mean = float(moments.mean())
     _set_tensor(inertial, mean if mean > 0.0 else _ball_moment(mass))
     return True, True
+
+
+def _tensor(link: Element, inertial: Element) -> np.ndarray:
+    entries = inertial.find('inertia')
+    xx, yy, zz, xy, xz, yz = (_number(link, entries, name) for name in _TENSOR)
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def _settle_shapes(link: Element, keep: bool) -> bool:

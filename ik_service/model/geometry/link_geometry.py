@@ -61,7 +61,7 @@ def parsed_element(element: Element) -> tuple[Geometry, np.ndarray]:
     count = len(element.findall('geometry'))
     if count != 1:
         raise ValueError(f'it has {"more than one" if count else "no"} <geometry>')
-    return _geometry(element), _origin_matrix(element)
+    return _geometry(element), origin_matrix(element)
 
 
 def numbers(element: Element, attribute: str, default: str | None = None) -> list[float]:
@@ -134,7 +134,7 @@ def _check_extent(*lengths: float) -> None:
         raise NoExtentError(lengths)
 
 
-def _origin_matrix(element: Element) -> np.ndarray:
+def origin_matrix(element: Element) -> np.ndarray:
     """Return (4, 4) of the only ``<origin>``, the identity without; raises ValueError."""
     origins = element.findall('origin')
     if not origins:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
-from support.chains import arm, snake
+from support.chains import arm, snake, snake_xml
 
 from ik_service import Robot
-from ik_service.exceptions import ArgumentError, TrajectoryError
+from ik_service.exceptions import ArgumentError, TrajectoryError, UrdfError
 from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_limits import TimingLimits
 
@@ -80,6 +82,35 @@ def test_joints_that_are_locked_hold_what_they_carry():
         atol=1e-9,
     )  # fmt: skip
     np.testing.assert_array_equal(whole.limit, EFFORTS)
+
+
+def loaded(mimic=''):
+    """A chain of three joints with masses and without efforts; the second one may follow."""
+    inertial = re.search('<inertial>.*</inertial>', PENDULUM, re.DOTALL).group()
+    text = snake_xml(3, prismatic=0.0).replace(' effort="1"', '')
+    text = re.sub('<(link name="[^"]*")/>', rf'<\1>{inertial}</link>', text)
+    text = text.replace('<child link="link2"/>', '<child link="link2"/>' + mimic)
+    return Robot.from_urdf(text).chain('link0', 'link3')
+
+
+def test_joints_need_the_torques_of_those_that_follow_them():
+    whole = RigidBodyTorques(loaded())
+    followed = RigidBodyTorques(loaded('<mimic joint="joint1" multiplier="-2" offset="0.3"/>'))
+    scales = np.array([[1.0, 0.0], [-2.0, 0.0], [0.0, 1.0]])
+    q, v, a = np.random.default_rng(1).uniform(-1.0, 1.0, (3, 4, 2))
+    torques = whole.of(q @ scales.T + [0.0, 0.3, 0.0], v @ scales.T, a @ scales.T)
+    np.testing.assert_allclose(followed.of(q, v, a), torques @ scales, atol=1e-12)
+    assert np.isinf(followed.limit).all()
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'message'),
+    [('nan', "link 'bob': <mass> value: 'nan'"), ('-2', "link 'bob'.* -2 is negative")],
+)
+def test_faulty_masses_are_named(wrong, message):
+    text = PENDULUM.format(type='revolute', effort=1).replace('"2"', f'"{wrong}"')
+    with pytest.raises(UrdfError, match=message):
+        RigidBodyTorques(Robot.from_urdf(text).chain('base', 'bob'))
 
 
 @pytest.mark.parametrize('rows', [2, 30])
