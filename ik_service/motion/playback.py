@@ -312,8 +312,7 @@ class TrajectoryGoal(MotionGoal):
             return REST
         if tick.now < self._start_at:
             return REST
-        away = np.abs(tick.q - self._goal)[tick.limits.movable]
-        if away.max(initial=0.0) > _NOTHING or tick.velocity.any():
+        if self._away(tick, tick.q).max(initial=0.0) > _NOTHING or tick.velocity.any():
             return Step(goal=self._goal)
         self._started = True
         self._rate = min(self._rates.between(self._time, self._time), tick.pace)
@@ -330,6 +329,10 @@ class TrajectoryGoal(MotionGoal):
         if self._ended_at is not None:
             return Step(goal=self._goal)
         return Step(self._goal, self._motion[1] * self._rate)
+
+    def _away(self, tick: Tick, q: np.ndarray) -> np.ndarray:
+        """Return how far commands are from the set-point, or a limit that it is beyond."""
+        return np.abs(tick.limits.inside(self._goal, q) - q)[tick.limits.movable]
 
     def _set_time(self, time: float) -> None:
         self._time, self._motion = time, self.trajectory.at(time)
@@ -351,7 +354,7 @@ class TrajectoryGoal(MotionGoal):
     def _next_place(self, tick: Tick) -> tuple[float, float]:
         """Return time and rate of the clock at the end of this tick."""
         rate, dt = self._rate, tick.dt
-        behind = np.abs(self._goal - tick.leading[0])[tick.limits.movable]
+        behind = self._away(tick, tick.leading[0])
         allowed = self._fastest[tick.limits.movable] * (_WAIT * dt)
         ahead = self._rates.between(self._time, self._time + rate * dt)
         self.slowing = rate > ahead + _NOTHING
@@ -421,7 +424,7 @@ class TrajectoryGoal(MotionGoal):
     def _settle(self, tick: Tick, ended_at: float) -> Step:
         """Wait for the arm at the end."""
         resting = not tick.velocity.any()
-        arrived = (np.abs(tick.q - self._goal)[tick.limits.movable] <= _NOTHING).all()
+        arrived = (self._away(tick, tick.q) <= _NOTHING).all()
         far = np.abs(tick.measured - self._goal) - self._tolerances.goal
         worst = int(far.argmax())
         excess = self._velocity_excess(self._tolerances.goal_velocity, np.zeros(len(far)))

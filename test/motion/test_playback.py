@@ -18,6 +18,7 @@ from ik_service.motion.playback import (
     TrajectoryGoal,
     TrajectoryTolerances,
 )
+from ik_service.paths.trajectory.limit_check import POSITION_ALLOWANCE
 
 
 def broken_line(seed):
@@ -76,6 +77,18 @@ def test_a_trajectory_within_the_limits_is_played_on_time(solver):
     first = min(range(20), key=lambda n: np.abs(trajectory.at(times[n])[0] - moving[0]).max())
     wanted = np.array([trajectory.at(t + first / rig.rate)[0] for t in times])
     np.testing.assert_allclose(moving, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize('tenths', [(9,), (-9, 9, -9)])
+def test_positions_beyond_a_limit_by_the_allowance_are_passed_and_arrived_at(solver, tenths):
+    lower = solver.chain.lower[3]
+    points = np.tile(READY, (1 + len(tenths), 1))
+    points[1:, 3] = lower - 0.1 * POSITION_ALLOWANCE * np.array(tenths)
+    times = 3.0 * np.arange(len(points))
+    trajectory = iks.JointTrajectory(solver.chain.joint_names, times, points)
+    rig = Playing(solver, trajectory, velocity_scaling=0.015)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    assert rig.path[:, 3].min() == lower
 
 
 def test_a_cancellation_slows_down_along_the_way(solver):
