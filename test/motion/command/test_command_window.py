@@ -26,12 +26,11 @@ FASTEST = 1.0  # [rad/s]
 ACCELERATION = 5.0  # [rad/s²]
 
 
-@pytest.mark.parametrize('coast', [True, False])
-def test_a_window_holds_the_past_the_newest_command_and_a_rest(coast):
+def test_a_window_holds_the_past_the_newest_command_and_a_rest():
     window, motion = CommandWindow(NAMES), JointMotion(np.zeros(2))
     for k in range(30):
         motion.move(np.array([1.0, -0.5]), LIMITS, PERIOD)
-        planned = window.add(motion.q, LIMITS, 5.0 + k * PERIOD, PERIOD, coast)
+        planned = window.add(motion.q, LIMITS, 5.0 + k * PERIOD, PERIOD)
     now, way = 5.0 + 29 * PERIOD, planned.trajectory
     assert planned.start <= now - HISTORY + PERIOD
     assert planned.start + way.duration >= now + AHEAD
@@ -41,8 +40,61 @@ def test_a_window_holds_the_past_the_newest_command_and_a_rest(coast):
     motion_between = [way.at(t) for t in times]
     assert np.abs([v for _, v, _ in motion_between]).max() <= FASTEST + 1e-9
     assert np.abs([a for _, _, a in motion_between]).max() <= 1.5 * ACCELERATION
-    beyond = np.abs(way.positions[-1] - motion.q)
-    assert (beyond <= np.abs(motion.speed) * 2.0 * (COAST * coast + 0.1) + 1e-9).all()
+
+
+@pytest.mark.parametrize('coast', [True, False])
+@pytest.mark.parametrize('period', [0.01, 0.05])
+def test_without_more_commands_joints_go_on_for_a_while_and_brake_as_they_may(period, coast):
+    window, motion, speeds = CommandWindow(NAMES), JointMotion(np.zeros(2)), np.array([1.0, -0.5])
+    for k in range(round(0.4 / period)):
+        planned = window.add(motion.q, LIMITS, 5.0 + k * period, period, coast)
+        rests = motion.q + speeds * (
+            max(COAST, 3.0 * period) * coast + 0.5 * FASTEST / ACCELERATION
+        )
+        motion.drive(speeds, LIMITS, period)
+    np.testing.assert_allclose(planned.trajectory.positions[-1], rests, atol=2e-6)
+
+
+def step(velocity, fastest=FASTEST, q=0.0):
+    """Return a step of a period from a place (2,) with a velocity (2,)."""
+    braking, dt = LIMITS.braking, PERIOD
+    return CommandStep(np.full(2, q), np.asarray(velocity), braking, np.full(2, fastest), dt)
+
+
+@pytest.mark.parametrize('joint', [0, 1])
+@pytest.mark.parametrize('sign', [1.0, -1.0])
+@pytest.mark.parametrize(
+    ('velocity', 'end', 'off', 'may'),
+    [
+        (0.5, 0.55, 0.0, True),
+        (0.5, 0.5501, 0.0, False),
+        (0.5, 0.45, 0.0, True),
+        (0.5, 0.4499, 0.0, False),
+        (0.97, 1.0, 0.0, True),
+        (0.97, 1.0001, 0.0, False),
+        (0.5, 0.5, 8.3e-5, True),  # an acceleration of ±5 rad/s² at the ends of a cubic
+        (0.5, 0.5, 8.4e-5, False),
+    ],
+)
+def test_a_step_may_be_as_fast_and_change_as_much_as_the_limits_allow(
+    velocity, end, off, may, sign, joint
+):
+    velocities = np.zeros((2, 2))
+    velocities[:, joint] = sign * velocity, sign * end
+    q = 0.5 * PERIOD * velocities.sum(axis=0)
+    q[joint] += sign * off
+    assert step(velocities[0]).may_lead_to(q, velocities[1], LIMITS) == may
+
+
+@pytest.mark.parametrize('slowly', [True, False])
+def test_a_step_towards_any_waypoint_keeps_the_limits(slowly):
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        fastest, velocity = random.uniform(0.2, FASTEST), random.uniform(-0.2, 0.2, 2)
+        begins = step(velocity * random.choice([1.0, fastest / 0.2]), fastest)
+        waypoint = random.uniform(-0.3, 0.3, 2) * random.choice([0.01, 1.0])
+        end, speeds = begins.towards(waypoint, random.uniform(-1.0, 1.0, 2), LIMITS, slowly)
+        assert begins.may_lead_to(end, speeds, LIMITS)
 
 
 def test_a_command_that_was_not_sent_is_forgotten():

@@ -29,15 +29,18 @@ BOUNDS = JointBounds(
 )
 
 
+def along(times, speeds, start=0.0):
+    """Return a motion of the first joint, whose speed changes evenly between times since NOW."""
+    times, speeds = np.array(times), np.array(speeds)
+    moved = np.cumsum(0.5 * np.diff(times) * (speeds[1:] + speeds[:-1]))
+    rows = np.array([start + np.append(0.0, moved), speeds])[:, :, None]
+    return CubicMotion.of(NOW + times, *np.concatenate([rows, 0.0 * rows], axis=2))
+
+
 def ramp(speed=1.0, start=0.0, begins=NOW - 0.05, acceleration=4.0, coast=0.05):
     """Return a motion of the first joint that goes on with a speed for a while, and then stops."""
-    time = abs(speed) / acceleration
-    corner = start + coast * speed
-    end = corner + 0.5 * speed * time
-    times = begins + np.array([0.0, coast, coast + time, coast + time + 0.5])
-    positions = np.array([[start, 0.0], [corner, 0.0], [end, 0.0], [end, 0.0]])
-    velocities = np.array([[speed, 0.0], [speed, 0.0], [0.0, 0.0], [0.0, 0.0]])
-    return CubicMotion.of(times, positions, velocities)
+    times = np.cumsum([begins - NOW, coast, abs(speed) / acceleration, 0.5])
+    return along(times, [speed, speed, 0.0, 0.0], start)
 
 
 def changed(motion, part, place, value):
@@ -62,9 +65,14 @@ def test_it_shares_nothing_with_what_makes_the_motion():
                 assert name in (*own, *helpers) or name.split('.')[0] in allowed
 
 
-def test_a_motion_within_the_limits_passes():
+@pytest.mark.parametrize(
+    'motion',
+    [ramp(speed=2.0, start=-0.9, acceleration=4.9), ramp(acceleration=5.0), ramp(start=0.825)],
+    ids=['speed', 'acceleration', 'position'],
+)
+def test_a_motion_up_to_the_limits_passes(motion):
     gate = TrajectoryGate()
-    assert gate.admit(ramp(), BOUNDS, NOW)
+    assert gate.admit(motion, BOUNDS, NOW), gate.reason
     assert gate.refused == 0
 
 
@@ -77,10 +85,10 @@ def test_a_motion_within_the_limits_passes():
         (changed(ramp(), 'times', 2, NOW - 0.2), 'times do not increase'),
         (ramp(begins=NOW + 0.001), 'does not cover the present'),
         (ramp(begins=NOW - 9.0), 'does not cover the present'),
-        (ramp(speed=2.1, acceleration=4.9), 'faster than the limits'),
-        (ramp(acceleration=5.2), 'accelerates faster'),
-        (ramp(start=0.9), 'leaves the joint limits'),
-        (ramp(speed=-1.0, start=-0.9), 'leaves the joint limits'),
+        (ramp(speed=2.00001, start=-0.9, acceleration=4.9), 'it is faster than the limits'),
+        (ramp(acceleration=5.11), 'accelerates faster'),
+        (ramp(start=0.82501), 'leaves the joint limits'),
+        (ramp(speed=-1.0, start=-0.82501), 'leaves the joint limits'),
         (changed(ramp(), 'positions', (2, 1), 0.2), 'faster'),
     ],
 )
@@ -148,7 +156,7 @@ def test_a_motion_whose_acceleration_changes_within_the_jerk_passes():
 
 
 def test_one_that_changes_it_faster_or_at_once_is_refused_where_the_jerk_is_limited():
-    for motion in (smooth(jerk=42.0), ramp()):
+    for motion in (smooth(jerk=41.4), ramp(), along([-0.1, 0.1], [0.1, 0.0])):
         gate = TrajectoryGate()
         assert gate.admit(motion, BOUNDS, NOW)
         gate = TrajectoryGate()
@@ -180,21 +188,44 @@ def test_the_acceleration_of_the_last_instant_of_a_segment_is_that_of_the_segmen
     np.testing.assert_allclose(most, motion.extremes(motion.times[1])[3], rtol=1e-9)
 
 
-@pytest.mark.parametrize('off', [2e-4, -2e-4, 0.3])
-def test_a_leap_from_what_is_executed_is_refused(off):
-    gate = TrajectoryGate()
-    assert gate.admit(ramp(), BOUNDS, NOW)
-    assert not gate.admit(ramp(start=off), BOUNDS, NOW + 0.01)
+@pytest.mark.parametrize('off', [1.0, -1.0, 1e3])
+@pytest.mark.parametrize(
+    ('bounds', 'most'),
+    [
+        (BOUNDS, 1.1e-5),  # what the acceleration changes in a cycle, and rounding [rad]
+        (SMOOTH, 1.16e-6),  # what the jerk does
+        (replace(BOUNDS, velocity=np.array([1e-3, 1.0])), 3e-6),  # what a speed turned round does
+    ],
+    ids=['acceleration', 'jerk', 'speed'],
+)
+def test_a_leap_from_what_is_executed_is_refused(bounds, most, off):
+    gate, still = TrajectoryGate(), resting(np.zeros(2), NOW)
+    assert gate.admit(still, bounds, NOW)
+    assert not gate.admit(resting(np.array([1.01 * off * most, 0.0]), NOW), bounds, NOW)
     assert 'beside what is executed' in gate.reason
-    assert gate.admit(ramp(), BOUNDS, NOW + 0.01)
+    assert gate.admit(resting(np.array([0.99 * np.sign(off) * most, 0.0]), NOW), bounds, NOW)
 
 
-def test_a_leap_of_the_velocity_is_refused():
-    gate = TrajectoryGate()
-    assert gate.admit(ramp(speed=0.5), BOUNDS, NOW)
-    faster = ramp(speed=0.9, start=0.025 - 0.9 * 0.01, begins=NOW - 0.01)
-    assert not gate.admit(faster, BOUNDS, NOW + 0.01)
-    assert gate.refused == 1
+@pytest.mark.parametrize(('apart', 'passes'), [(0.0031, True), (0.0029, False)])
+def test_until_a_controller_takes_it_up_a_motion_has_the_velocity_of_what_is_executed(
+    apart, passes
+):
+    """Velocities go apart by 10 rad/s², and may do so by 0.01 rad/s within 4 ms."""
+    times, gate = [-0.05, apart, apart + 0.02, 0.2], TrajectoryGate()
+    assert gate.admit(along(times, [0.1, 0.1, 0.2, 0.0]), BOUNDS, NOW)
+    assert gate.admit(along(times, [0.1, 0.1, 0.0, 0.0]), BOUNDS, NOW) == passes
+    assert passes or 'velocity begins' in gate.reason
+
+
+@pytest.mark.parametrize('side', [1.0, -1.0])
+def test_a_joint_outside_its_limits_may_stay_or_come_back(side):
+    gate, there = TrajectoryGate(), np.array([1.2 * side, 0.0])
+    gate.begin(there, NOW)
+    for speed in (0.0, -0.4 * side, 0.4 * side):
+        motion = along([0.0, 0.01, 0.11, 0.21], [0.0, 0.0, speed, 0.0], there[0])
+        passes = gate.admit(motion, BOUNDS, NOW)
+    assert not passes
+    assert (gate.refused, gate.reason) == (1, 'it leaves the joint limits')
 
 
 def test_a_motion_begins_elsewhere_only_after_a_rest():
@@ -210,12 +241,14 @@ def test_a_motion_begins_elsewhere_only_after_a_rest():
 def test_limits_that_are_tightened_are_reached_along_a_motion_that_the_old_ones_allow():
     gate, slow = TrajectoryGate(), replace(BOUNDS, velocity=np.array([0.1, 0.1]))
     slow = replace(slow, acceleration=np.array([0.5, 0.5]))
-    assert gate.admit(ramp(), BOUNDS, NOW)
-    assert gate.admit(ramp(), slow, NOW + 0.01), 'it still moves as it was told before'
-    faster = ramp(speed=1.2, start=0.05, begins=NOW)
-    assert not gate.admit(faster, slow, NOW + 0.02)
+    assert gate.admit(ramp(coast=0.2), BOUNDS, NOW)
+    assert gate.admit(ramp(coast=0.2), slow, NOW + 0.01), 'it still moves as it was told before'
+    assert not gate.admit(along([-0.05, 0.1, 0.15, 0.6], [1.0, 1.0, 1.2, 0.0]), slow, NOW + 0.02)
+    assert gate.reason == 'it is faster than the limits allow'
     gate.begin(np.zeros(2), NOW + 5.0)
-    assert not gate.admit(ramp(begins=NOW + 4.99), slow, NOW + 5.0), 'after a rest it may not'
+    gently = ramp(speed=0.1, begins=NOW + 5.0)
+    assert not gate.admit(gently, slow, NOW + 5.0), 'after a rest it may not'
+    assert gate.reason == 'it accelerates faster than the limits allow'
 
 
 def test_a_motion_does_not_stay_faster_than_tightened_limits_for_ever():
@@ -233,7 +266,9 @@ def test_a_motion_does_not_stay_faster_than_tightened_limits_for_ever():
 def test_what_was_not_sent_is_not_executed():
     gate = TrajectoryGate()
     assert gate.admit(ramp(speed=0.5), BOUNDS, NOW)
+    assert not gate.admit(ramp(start=0.3), BOUNDS, NOW + 0.01)
     gate.withdraw()
+    assert gate.refused == 1
     assert gate.admit(ramp(start=0.3), BOUNDS, NOW + 0.01)
 
 

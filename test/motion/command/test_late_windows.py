@@ -198,7 +198,7 @@ def test_stalls_soon_after_each_other_do_not_make_the_arm_run_away(stall, stalls
 
 
 @pytest.mark.parametrize('rate', [50.0, 100.0, 500.0])
-@pytest.mark.parametrize('late', [0.003, 0.015, 0.045, 0.07, 0.3])
+@pytest.mark.parametrize('late', [0.003, 0.045, 0.3])
 def test_one_late_tick_changes_the_velocity_no_faster_than_the_acceleration(late, rate):
     at = round(0.35 * rate)  # at full speed
     played = play(lambda k: late if k == at else 0.0, forward, 2 * at, rate)
@@ -217,12 +217,12 @@ def test_ticks_that_are_always_late_move_the_arm_evenly(rate, longer):
     assert (moving.max(axis=0) <= moving.min(axis=0) + 2.5 * ACCELERATION / rate).all()
 
 
-@pytest.mark.parametrize('seed', range(16))
+@pytest.mark.parametrize('seed', range(12))
 def test_whatever_is_late_the_motion_keeps_its_bounds(seed):
     random, limits = np.random.default_rng(seed), (LIMITS, NARROW)[seed % 2]
     rate = float(random.choice([50, 80, 100, 200, 250, 500]))
     late, drive = lateness(random, 1.0 / rate), Wanderer(random, limits)
-    played = play(late, drive, round(2.0 * rate), rate, round(rate), limits)
+    played = play(late, drive, round(1.2 * rate), rate, round(rate), limits)
     assert_kept(played, limits, 4.0)  # next to a joint limit it brakes sharply
     beyond = FASTEST * (COAST + 3.0 / rate) + BRAKED
     low, high = played.commands.min(axis=0), played.commands.max(axis=0)
@@ -246,7 +246,7 @@ UNEVEN = {
 def test_the_cubics_of_windows_keep_the_acceleration_however_uneven_the_ticks(ticks, rate):
     random = np.random.default_rng(1)
     drive = Wanderer(random, LIMITS)
-    played = play(lambda k: UNEVEN[ticks](random) / rate, drive, round(4.0 * rate), rate)
+    played = play(lambda k: UNEVEN[ticks](random) / rate, drive, 300, rate)
     assert (played.accelerations <= 1.001 * ACCELERATION).all()
     assert (played.jumps <= 1.001 * ACCELERATION * CYCLE).all()
 
@@ -264,8 +264,7 @@ def distance_from_way(points, way):
 def test_the_motion_of_windows_stays_on_the_way_of_the_commands_when_ticks_jitter(rate):
     random = np.random.default_rng(0)
     drive = Wanderer(random, LIMITS)
-    late = [random.uniform(-0.2, 0.2) / rate for _ in range(round(4.0 * rate) + 1)]
-    played = play(late.__getitem__, drive, round(4.0 * rate), rate)
+    played = play(lambda k: random.uniform(-0.2, 0.2) / rate, drive, 600, rate)
     far = distance_from_way(played.output[::5], played.commands).max()
     assert far < (2e-3 if rate == 500.0 else 1.5e-3)
 
@@ -275,7 +274,7 @@ def test_the_motion_of_windows_stays_near_the_commands_when_ticks_are_early():
     window, motion = CommandWindow(('a', 'b')), JointMotion(np.zeros(2))
     drive = Wanderer(random, LIMITS)
     window.add(motion.q, LIMITS, now, period)
-    for _ in range(800):
+    for _ in range(400):
         now += period * random.choice([1.0, 0.51])
         drive(motion, now, now - before)
         planned = window.add(motion.q, LIMITS, now, period)

@@ -117,6 +117,12 @@ def test_a_velocity_that_is_not_that_of_the_step_is_corrected(velocity):
     assert 'velocity' in sender.gate.reason
 
 
+def test_no_velocity_is_shown_above_the_limit():
+    sender = Sender(bounds=replace(BOUNDS, velocity=np.full(2, 0.5))).drive(0.5, 0.2)
+    _, shown = sender.send(sender.q + first(0.005), first(0.52))
+    assert shown[0] == pytest.approx(0.5, abs=1e-5)
+
+
 def test_no_step_is_longer_than_the_time_between_two_sendings_allows():
     """A message that took long to send leaves less time for the next step."""
     sender = Sender(bounds=replace(BOUNDS, acceleration=np.full(2, np.inf)))
@@ -222,12 +228,16 @@ def test_a_motion_does_not_stay_faster_than_tightened_limits_for_ever():
     assert 'faster' in sender.gate.reason
 
 
-@pytest.mark.parametrize('jerk', [np.inf, 500.0])
-def test_only_where_the_jerk_is_limited_an_acceleration_goes_on_for_a_moment(jerk):
+@pytest.mark.parametrize(
+    ('jerk', 'waits', 'goes_on'), [(np.inf, 0.0, False), (500.0, 0.0, True), (500.0, 0.6, False)]
+)
+def test_only_where_the_jerk_is_limited_an_acceleration_goes_on_for_a_moment(jerk, waits, goes_on):
     sender = Sender(bounds=replace(BOUNDS, jerk=np.full(2, jerk))).drive(0.5, 0.05)
     sender.bounds = replace(sender.bounds, velocity=np.full(2, 0.1))
+    sender.drive(0.25, waits)
+    assert sender.gate.corrected == 0
     sender.drive(0.5, 0.03)
-    assert (sender.gate.corrected == 0) == (jerk < np.inf)
+    assert (sender.gate.corrected == 0) == goes_on
 
 
 JERK = 50.0
