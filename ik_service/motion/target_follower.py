@@ -152,6 +152,22 @@ class JointSharing:
                 yield other, shared[0]
 
 
+class OtherCommanders:
+    """Others that may command the arm; this stands for an arm that nobody else commands."""
+
+    def others(self) -> str:
+        """Return who else commands the arm; empty for nobody."""
+        return ''
+
+    def awaited(self) -> bool:
+        """Return whether that is not known yet, so that no motion begins."""
+        return False
+
+    def is_contested(self) -> bool:
+        """Return whether another one may begin at this time, and has to see this one first."""
+        return False
+
+
 _SETTLING_TIME = 0.1
 """
 Time after the last command of a group in which the arm catches up with it [s]. It is longer than
@@ -186,19 +202,15 @@ class TargetFollower:
         when collisions cannot be tested, and targets are refused with that setting.
     :param bounds: limits of the joints beyond those of the URDF, such as of acceleration and jerk
         (:func:`~ik_service.model.joint_limits_file.load_joint_limits`); None for none.
+    :param commanders: others that may command the arm; None for nobody.
     :param settings: fields of :class:`FollowerSettings`; :meth:`tick` is called at its ``rate``.
     :raises OptionError: naming the setting whose value cannot be.
     :ivar joints: the joints that commands name.
     :ivar settings: the settings in force.
     :ivar limits: the bounds on the motion that are in force.
     :ivar state: state as of the last tick or call.
-    :ivar other_commander: name of somebody else who commands the arm, to be set by the owner;
-        empty for nobody.
-    :ivar awaits_controller: whether no motion begins, as the controller has still to answer; set
-        by the owner.
-    :ivar announces: whether a motion begins with commands at rest, for others to see in time; set
-        by the owner.
-    :ivar announcing: whether the last command was one of those.
+    :ivar announcing: whether the last command was one at rest, with which a motion begins that
+        others have to see in time.
     :ivar unmeasured: joints that no joint state has named so far, for messages; set by the owner.
     :ivar displacements: number of times that something else moved the arm.
     :ivar configuration_changes: number of times that joints went to another configuration on the
@@ -212,6 +224,7 @@ class TargetFollower:
         group: str = '',
         collisions: CollisionTest | None = None,
         bounds: MotionBounds | None = None,
+        commanders: OtherCommanders | None = None,
         **settings: float,
     ) -> None:
         chain = self._chain = solver.chain
@@ -227,8 +240,8 @@ class TargetFollower:
         self._configure(FollowerSettings().changed(settings))
         self._lag = LagMonitor(chain, self.limits.velocity)
         self.state = FollowerState.IDLE
-        self.other_commander = ''
-        self.awaits_controller = self.announces = self.announcing = False
+        self.announcing = False
+        self._commanders = commanders or OtherCommanders()
         self.unmeasured: tuple[str, ...] = ()
         self.displacements = self.configuration_changes = 0
         self._disabled = False
@@ -623,7 +636,7 @@ class TargetFollower:
 
     def _occupied(self) -> str:
         """Return who else commands the arm and keeps motions from being started."""
-        other = self.other_commander if self.settings.exclusive else ''
+        other = self._commanders.others() if self.settings.exclusive else ''
         return other and f'{other} commands the arm too (allowed with exclusive: false)'
 
     def _unguarded(self) -> str:
@@ -878,7 +891,7 @@ class TargetFollower:
         if occupied:
             self._lose(FollowerState.OTHER_COMMANDER, occupied)
             return None
-        if self.awaits_controller:
+        if self._commanders.awaited():
             self.state = FollowerState.AWAITING_CONTROLLER
             return None
         free_since = self._free_since()  # None while another group comes to rest
@@ -892,8 +905,8 @@ class TargetFollower:
         self._lag.reset()
         self._rest_since = None
         goal.begin(start, lambda q: self._arm.unwrapped(q, start))
-        self.announcing = self.announces
-        if self.announces:
+        self.announcing = self.settings.exclusive and self._commanders.is_contested()
+        if self.announcing:
             self._announced = now + max(_ANNOUNCEMENT, 3.0 / self.settings.rate)
         self.state = self._state_with(goal)
         return self._stream.begin(start, now, self.limits.window)

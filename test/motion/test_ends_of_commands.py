@@ -214,7 +214,7 @@ def test_the_later_of_two_commanders_gives_way(solver):
 def test_a_motion_that_is_announced_begins_at_rest(solver):
     rig = Rig(solver, READY)
     rig.measure()
-    rig.follower.announces = True
+    rig.others.contested = True
     rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.1, 0.0)))
     first = rig.rest(0.25)
     assert len(first) == 25
@@ -240,7 +240,7 @@ def test_an_arm_that_follows_another_is_left_at_once(solver):
 def test_no_new_motion_while_somebody_else_commands_a_held_arm(solver):
     rig = arrived(solver, hold=True)
     rig.rest(1.0)
-    rig.follower.other_commander = '/other'
+    rig.others.name = '/other'
     with pytest.raises(TargetRefusedError, match='/other commands the arm too'):
         rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.05, 0.0)))
 

@@ -154,7 +154,7 @@ def test_an_arm_that_is_moved_away_is_not_brought_back(solver, rig):
 def test_nothing_starts_while_somebody_else_commands_the_arm(solver, rig):
     rig.measure()
     target = pose_beside(solver, READY, [0.1, 0.2, 0.1])
-    rig.follower.other_commander = '/teleop'
+    rig.others.name = '/teleop'
     with pytest.raises(TargetRefusedError, match='/teleop commands the arm too'):
         rig.follower.set_target(target)
     assert rig.rest(0.2) == []

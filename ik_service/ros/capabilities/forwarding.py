@@ -319,7 +319,7 @@ class ForwardedPlayback(Playback):
 
     def _send(self, now: float) -> TrajectoryOutcome | None:
         """Send the goal to the controller when it can be; return an outcome when it must not."""
-        if self.following.follower.active or self.following.awaits_controller:
+        if self.following.follower.active or self.following.monitor.awaited():
             return None
         rival = self.following.rival()
         if rival:

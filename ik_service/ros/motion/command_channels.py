@@ -124,11 +124,6 @@ class CommandChannel(ABC):
         self._streams = False  # whether a stream of commands goes on
 
     @property
-    def awaited(self) -> bool:
-        """Whether something is still to be known about the controller before a motion begins."""
-        return False
-
-    @property
     def busy(self) -> bool:
         """Whether something is still to be sent after the last command."""
         return False

@@ -27,6 +27,7 @@ from ik_service.common.quoting import quote
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import OptionError
 from ik_service.motion.command.gate import CommandedJoints
+from ik_service.motion.target_follower import OtherCommanders
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.common.polled_messages import polled
 from ik_service.ros.common.publishers import publishers_of
@@ -115,7 +116,7 @@ class _Stream:
         return time.monotonic() - self.at < seconds
 
 
-class CommandMonitor:
+class CommandMonitor(OtherCommanders):
     """
     Monitor of the command topic and of the controller's actions, for other nodes that use them.
 
@@ -127,13 +128,20 @@ class CommandMonitor:
     that their clocks need not agree. Where the others do not give way, it gives way, too.
 
     :param actions: full names of the actions.
+    :param version: what the controller answers about itself; None where that is not asked.
     :ivar own: full name of the node.
     :ivar foreign_count: number of commands that this node did not send.
     :ivar group: callback group of the commands; needs no thread where :meth:`poll` is called.
     """
 
-    def __init__(self, node: Node, publisher: Publisher, actions: Iterable[str] = ()) -> None:
-        self._node = node
+    def __init__(
+        self,
+        node: Node,
+        publisher: Publisher,
+        actions: Iterable[str] = (),
+        version: ControllerVersion | None = None,
+    ) -> None:
+        self._node, self._version = node, version
         self._topic = publisher.topic_name
         self.own = node.get_fully_qualified_name()
         self._lock = threading.Lock()
@@ -160,9 +168,10 @@ class CommandMonitor:
         for goals in self._goals:
             goals.note_own(goal)
 
-    def awaits_goals(self) -> bool:
-        """Return whether a controller may have goals that are not known yet."""
-        return any(goals.awaited() for goals in self._goals)
+    def awaited(self) -> bool:
+        """Return whether goals of a controller, or its answers, may not be known yet."""
+        unknown = any(goals.awaited() for goals in self._goals)
+        return unknown or (self._version is not None and self._version.awaited)
 
     def remember(self, serialized: bytes) -> _Sent:
         """Note an own command, before it is sent."""
@@ -335,11 +344,11 @@ class CommandPublisher:
         kind, self._channel = _KINDS[interface]
         self._publisher = node.create_publisher(kind, interface, COMMAND_QOS)
         actions = {action, self._controller_action()} - {'', node.resolve_service_name(_ACTION)}
-        self.monitor = CommandMonitor(node, self._publisher, actions)
         self._version: ControllerVersion | None = None
         if interface == 'joint_trajectory':
             say = node.get_logger().warning
             self._version = ControllerVersion(node, interface, say, replacement)
+        self.monitor = CommandMonitor(node, self._publisher, actions, self._version)
         self._shared: tuple[MeasuredState, CommandedJoints] | None = None
 
     def _controller_action(self) -> str:
@@ -349,7 +358,7 @@ class CommandPublisher:
 
     def look(self) -> None:
         """Check the controllers that take the commands; called periodically."""
-        self.monitor.awaits_goals()
+        self.monitor.awaited()
         if self._version is not None:
             self._version.look()
 

@@ -16,10 +16,11 @@ from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.motion.target_follower import JointSharing, TargetFollower
 from ik_service.ros.motion.command_channels import CommandChannel
 from ik_service.ros.motion.command_publisher import CommandPublisher, STALL
-from ik_service.ros.motion.intake import JointStateIntake, NodeContext, TargetIntake
+from ik_service.ros.motion.intake import JointStateIntake, TargetIntake
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.service_handler import SolveRecord
-from ik_service.ros.scene.collision_world import MeasuredCollisions
+from ik_service.ros.scene.collision_world import CollisionWorld, MeasuredCollisions
+from ik_service.ros.scene.frames import Frames
 from ik_service.solvers.solver import Solver
 
 TARGET_TOPIC = 'target_pose'
@@ -40,12 +41,16 @@ class FollowerInterface:
     Follower of one planning group behind its topics. Safe to share between threads.
 
     :param group: the group; it has one tip.
+    :param output: publisher of its commands.
+    :param frames: frames besides the links of the robot.
+    :param collisions: the known world, and the checker of collisions with it.
     :param sharing: the followers of the arm; those that share joints exclude each other.
     :ivar label: what it does, in words, for logs.
     :ivar states: the intake of joint states.
     :ivar measured: the measured state of the arm.
     :ivar topic: name of the topic of its targets.
     :ivar clock: the motion clock.
+    :ivar monitor: monitor of others that command the arm.
     :ivar ignored_targets: log of the targets that were ignored.
     :ivar last_solve: the solve for the last target that was not; None before there was one.
     :ivar stopped: whether all targets are refused, as the robot is being replaced.
@@ -58,33 +63,34 @@ class FollowerInterface:
         solver: Solver,
         settings: FollowerSettings,
         output: CommandPublisher,
+        frames: Frames,
+        collisions: CollisionWorld,
         warn: Callable[[str], object],
-        context: NodeContext,
         sharing: JointSharing | None = None,
         topic: str = TARGET_TOPIC,
     ) -> None:
         self.group, self.chain = group, solver.chain
         self.states, self.measured = states, states.measured
-        self._collisions = MeasuredCollisions(context.collisions, states.measured, group)
+        self.clock, self.monitor = output.clock, output.monitor
+        self._collisions = MeasuredCollisions(collisions, states.measured, group)
         self.follower = TargetFollower(
             solver,
             sharing,
             group.name,
             self._collisions,
             states.measured.arm.bounds,
+            output.monitor,
             **vars(settings),
         )
         self.topic = topic
         self.ignored_targets = FaultLogger(warn)
         self.last_solve: SolveRecord | None = None
-        self._targets = TargetIntake(states.measured, group, context)
+        self._targets = TargetIntake(states.measured, group, self.clock, frames)
         self._bad_twists, self._unreachable = FaultLogger(warn), FaultLogger(warn)
         self._immobile = FaultLogger(warn)
         self._output = output
         self._channel = output.channel(self.chain.joint_names, states.measured)
         self._lacking = ', '.join(output.missing(self.chain.joint_names))
-        self._context = context
-        self.clock = context.motion_clock
         named = group.name if topic != TARGET_TOPIC else ''
         self.label = f'following {named}' if named else 'following'
         self._warn, self._of = warn, f' of {named}' if named else ''
@@ -109,7 +115,6 @@ class FollowerInterface:
             self._ignore(f'command_joints lacks {self._lacking}, which the group moves')
             return
         try:
-            self.note_commanders()
             result = self._targets.give(message, waited, self.follower)
         except TargetRefusedError as error:
             hint = self.states.stamps.fault
@@ -202,22 +207,13 @@ class FollowerInterface:
 
     def rival(self) -> str:
         """Return who commands the arm, so that this node must not; empty for nobody."""
-        monitor, exclusive = self._context.monitor, self.follower.settings.exclusive
-        return monitor.rival() if exclusive and monitor is not None else ''
-
-    @property
-    def awaits_controller(self) -> bool:
-        """Whether something is still to be known about the controller before a motion begins."""
-        awaits_answer = self._channel is not None and self._channel.awaited
-        return awaits_answer or self._context.awaits_goals()
+        return self.monitor.rival() if self.follower.settings.exclusive else ''
 
     def _give_way(self) -> None:
         """Leave the arm to somebody else: after coming to rest, or at once if it follows them."""
-        channel, monitor = self._channel, self._context.monitor
-        if channel is None or monitor is None:
-            return
-        rival = self.rival() if self.active else ''
-        if rival:
+        channel, monitor = self._channel, self.monitor
+        rival = self.rival() if channel is not None and self.active else ''
+        if channel is not None and rival:
             at_once = monitor.overtaken or (monitor.goes_on and channel.ends_itself)
             self.follower.give_way(f'{rival} commands the arm too', at_once)
             if at_once:
@@ -226,10 +222,6 @@ class FollowerInterface:
     def _next(self, now: float) -> bytes | None:
         """Return the next message, serialised; None when there is none."""
         channel, follower = self._channel, self.follower
-        if channel is not None and not follower.active and follower.goal is not None:
-            self.note_commanders()
-            follower.awaits_controller = self.awaits_controller
-            follower.announces = follower.settings.exclusive and self._context.contested()
         command = follower.tick(now)
         message = None if channel is None else channel.message(command, follower, now)
         return None if message is None else self._output.serialize(message)
@@ -263,25 +255,15 @@ class FollowerInterface:
         if self.stopped:
             raise TargetRefusedError(_REPLACED)
         self.forward_state()  # an idle one may not have got the last ones
-        self.note_commanders()
         unmatched = self.unmatched_names()
         if unmatched:
             raise TargetRefusedError(unmatched)
         self.follower.follow_goal(goal)
 
-    def note_commanders(self) -> None:
-        """Let the follower know who else commands the arm."""
-        self.follower.other_commander = self._context.other_commanders()
-
     def end(self) -> None:
         """Refuse all targets from now on, and let the commands come to rest."""
         self.stopped = True
         self.follower.stop()
-
-    def enable(self, enabled: bool) -> bool:
-        """Allow motion or not, as :meth:`TargetFollower.enable` does."""
-        self.note_commanders()
-        return self.follower.enable(enabled)
 
     def collision_fault(self, settings: FollowerSettings) -> str:
         """Return why collisions cannot be avoided; empty when they can, or need not be."""

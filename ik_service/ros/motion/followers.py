@@ -20,9 +20,11 @@ from ik_service.motion.target_follower import JointSharing
 from ik_service.ros.motion.command_publisher import CommandPublisher
 from ik_service.ros.motion.follower_interface import FollowerInterface, TARGET_TOPIC
 from ik_service.ros.motion.following_report import FollowingReport
-from ik_service.ros.motion.intake import JointStateIntake, NodeContext
+from ik_service.ros.motion.intake import JointStateIntake
 from ik_service.ros.motion.parameters import AVOID_COLLISIONS
 from ik_service.ros.motion.target_topics import followed_groups, topic_of
+from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.frames import Frames
 from ik_service.solvers.solver import Solver
 
 _IDLE_PERIOD = 0.02
@@ -50,6 +52,10 @@ class Followers:
 
     Of groups that share joints only one moves at a time. Safe to share between threads.
 
+    :param output: publisher of the commands.
+    :param frames: frames besides the links of the robot.
+    :param collisions: the known world, and the checker of collisions with it.
+    :param state_publishers: returns the names of the nodes that publish joint states.
     :ivar measured: the measured state.
     :ivar states: intake of the joint states.
     :ivar clock: the motion clock.
@@ -64,22 +70,33 @@ class Followers:
         solver: SolverSettings,
         settings: FollowerSettings,
         output: CommandPublisher,
+        frames: Frames,
+        collisions: CollisionWorld,
         warn: Callable[[str], object],
-        context: NodeContext,
+        state_publishers: Callable[[], list[str]] = list,
     ) -> None:
         self.measured = measured
         self._warn = warn
         self.arm: Arm = measured.arm
-        self.states = JointStateIntake(measured, context.motion_clock, warn)
+        self.clock = output.clock
+        self.states = JointStateIntake(measured, self.clock, warn)
         self._settings = settings
-        self.clock = context.motion_clock
         self._jumps = self.clock.jumps
         sharing = JointSharing()
 
         def follower(group: ArmGroup, topic: str) -> FollowerInterface:
             prepared = group.solver(solver).solver
             return FollowerInterface(
-                self.states, group, prepared, settings, output, warn, context, sharing, topic
+                self.states,
+                group,
+                prepared,
+                settings,
+                output,
+                frames,
+                collisions,
+                warn,
+                sharing,
+                topic,
             )
 
         self.default = follower(self.arm.group, TARGET_TOPIC)
@@ -94,7 +111,8 @@ class Followers:
         ]
         self._others = (*self.others.values(), *hands)
         self.reports: Mapping[FollowerInterface, FollowingReport] = {
-            following: FollowingReport(following, output, context, warn) for following in self
+            following: FollowingReport(following, output, state_publishers, warn)
+            for following in self
         }
         self._idle_measured_at = self._idle_ticked_at = 0.0
 
@@ -206,7 +224,7 @@ class Followers:
         for following in self:
             text = ''
             try:
-                if following.enable(enabled):
+                if following.follower.enable(enabled):
                     again = following.follower.target is not None
                     text = 'following the target again' if again else 'it goes on'
             except IkServiceError as error:
@@ -238,8 +256,7 @@ class Followers:
 
     def log_states(self) -> None:
         """Log, once, why following has stopped where the user should know."""
-        for following, report in self.reports.items():
-            following.note_commanders()
+        for report in self.reports.values():
             report.log()
 
     def collision_fault(self, settings: FollowerSettings) -> str:

@@ -8,7 +8,6 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.motion.settings import FollowerState
 from ik_service.ros.motion.command_publisher import CommandPublisher
 from ik_service.ros.motion.follower_interface import FollowerInterface
-from ik_service.ros.motion.intake import NodeContext
 
 _STATE_FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
 _ALARMING = (
@@ -28,17 +27,18 @@ class FollowingReport:
 
     :param following: the follower.
     :param output: the publisher of its commands.
+    :param state_publishers: returns the names of the nodes that publish joint states.
     """
 
     def __init__(
         self,
         following: FollowerInterface,
         output: CommandPublisher,
-        context: NodeContext,
+        state_publishers: Callable[[], list[str]],
         warn: Callable[[str], object],
     ) -> None:
         self._following, self._follower = following, following.follower
-        self._output, self._context, self._warn = output, context, warn
+        self._output, self._state_publishers, self._warn = output, state_publishers, warn
         self._others, self._unmatched = FaultLogger(warn), FaultLogger(warn)
         self._logged_state: FollowerState | None = None
         self._logged_sources = False  # whether the state was logged with its two sources
@@ -66,11 +66,11 @@ class FollowingReport:
 
     def _log_commanders(self) -> None:
         """Log who else commands the arm, or may."""
-        label, others = self._following.label, self._follower.other_commander
-        namesake = self._context.namesake()
-        if namesake:
+        label, monitor = self._following.label, self._following.monitor
+        others = monitor.others()
+        if monitor.has_namesake():
             self._others.report(
-                f'{label}: a second {namesake} runs, or was killed in the last 20 s: end '
+                f'{label}: a second {monitor.own} runs, or was killed in the last 20 s: end '
                 'one, or give each a name of its own',
                 'namesake',
             )
@@ -83,7 +83,7 @@ class FollowingReport:
         """Return why the joint states cannot be relied on; empty when they can."""
         following, follower = self._following, self._follower
         fault, measured = follower.state_fault, following.measured
-        publishers = self._context.state_publishers() if follower.contradictory_states else []
+        publishers = self._state_publishers() if follower.contradictory_states else []
         if len(publishers) > 1:
             fault += f'; publishers that contradict each other: {", ".join(publishers)}'
         age, stamps = following.states.stamps.age, following.states.stamps.fault
@@ -132,13 +132,11 @@ class FollowingReport:
         return self._follower.obstacle or self._following.collision_fault(settings) or free
 
     def _commanders(self) -> Mapping[str, str]:
-        monitor, others = self._context.monitor, self._follower.other_commander
-        if monitor is None:
-            return {}
+        monitor = self._following.monitor
         silent = (
             'a second node of the same name, silent so far' if monitor.has_namesake() else 'none'
         )
         return {
-            'other commanders': others or silent,
+            'other commanders': monitor.others() or silent,
             'commands of others': str(monitor.foreign_count),
         }

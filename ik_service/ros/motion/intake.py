@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 import time
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
@@ -20,48 +19,9 @@ from ik_service.motion.target_follower import TargetFollower
 from ik_service.motion.tracking.target_velocity import FASTEST, FASTEST_TURN, TargetTimes
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.command_publisher import CommandMonitor
 from ik_service.ros.requests.frame_resolver import FrameResolver
-from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.scene.frames import Frames
 from ik_service.solvers.result import IkResult
-
-
-@dataclass(frozen=True)
-class NodeContext:
-    """
-    Access to the graph for the follower, through its node.
-
-    :ivar state_publishers: returns the names of the nodes that publish joint states.
-    :ivar monitor: monitor of other publishers of commands; None without one.
-    :ivar frames: frames besides the links of the robot.
-    :ivar collisions: the known world, and the checker of collisions with it.
-    :ivar motion_clock: the clock of everything that moves the arm.
-    """
-
-    state_publishers: Callable[[], list[str]] = list
-    monitor: CommandMonitor | None = None
-    frames: Frames = field(default_factory=Frames)
-    collisions: CollisionWorld = field(default_factory=lambda: CollisionWorld(Frames()))
-    motion_clock: MotionClock = field(default_factory=MotionClock)
-
-    def other_commanders(self) -> str:
-        """Return the names of the other nodes that command the arm; empty for none."""
-        return self.monitor.others() if self.monitor else ''
-
-    def contested(self) -> bool:
-        """Return whether a node of the same name may begin to command the arm at this time."""
-        return self.monitor is not None and self.monitor.is_contested()
-
-    def awaits_goals(self) -> bool:
-        """Return whether a controller may have goals of others that are not known yet."""
-        return self.monitor is not None and self.monitor.awaits_goals()
-
-    def namesake(self) -> str:
-        """Return the name of this node if there seems to be a second one of it; else empty."""
-        monitor = self.monitor
-        return monitor.own if monitor is not None and monitor.has_namesake() else ''
-
 
 _REMEMBERED_SETS = 64  # sets of joints
 _CLOCK_STEP = 100_000_000  # difference of two clocks beyond which one of them was set [ns]
@@ -231,12 +191,15 @@ class TargetIntake:
     Intake of the poses and velocities of the target of one group.
 
     :param measured: the measured state of the arm, for frames that move with it.
-    :param context: access to the frames and to the clock.
+    :param clock: the motion clock.
+    :param frames: frames besides the links of the robot.
     """
 
-    def __init__(self, measured: MeasuredState, group: ArmGroup, context: NodeContext) -> None:
-        self._measured, self._group, self._context = measured, group, context
-        self._clock = context.motion_clock
+    def __init__(
+        self, measured: MeasuredState, group: ArmGroup, clock: MotionClock, frames: Frames
+    ) -> None:
+        self._measured, self._group = measured, group
+        self._clock, self._frames = clock, frames
         self._times = TargetTimes()
         self._twist = np.zeros(6)
         self._twist_at = -np.inf
@@ -287,7 +250,7 @@ class TargetIntake:
     def frames(self) -> FrameResolver:
         """Return the frames of the robot as it is measured now, and of its surroundings."""
         posture = self._measured.arm.postures.complete(self._measured.posture())
-        return FrameResolver(self._measured, posture, self._context.frames)
+        return FrameResolver(self._measured, posture, self._frames)
 
     def _stamp(self, header: Header) -> float | None:
         """Return the stamp of a message on the monotonic clock [s]; None without one."""

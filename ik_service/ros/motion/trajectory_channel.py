@@ -204,11 +204,6 @@ class TrajectoryChannel(CommandChannel):
         cubic_kernels()  # so that the first window does not wait for them
 
     @property
-    def awaited(self) -> bool:
-        """Whether it is not known yet how the controller takes a window."""
-        return self._controller is not None and self._controller.awaited
-
-    @property
     def busy(self) -> bool:
         """Whether the last window is still to be sent."""
         return self._blends and not self._joints.users and self._joints.blended.busy

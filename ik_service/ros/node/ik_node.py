@@ -29,7 +29,6 @@ from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.motion.arm_motion import ArmMotion
 from ik_service.ros.motion.followers import Followers
-from ik_service.ros.motion.intake import NodeContext
 from ik_service.ros.node.diagnostics import announce, DiagnosticsPublisher
 from ik_service.ros.node.node_threads import NodeThreads, SharedThreads
 from ik_service.ros.node.parameter_table import PUBLISH_MARKERS, TF_TIMEOUT
@@ -117,7 +116,7 @@ class IkNode(NodeWithActions):
         retry_dropped_responses(self)
 
     def _make_world(self, transforms: TransformSource | None) -> None:
-        """Make the frames and the known world, and what followers know of them."""
+        """Make the frames and the known world."""
         log, timeout = self.get_logger(), lambda: self.parameters[TF_TIMEOUT]
         self._frames = Frames(tf_frames(self, timeout, transforms))
         self.collisions = CollisionWorld(
@@ -126,13 +125,6 @@ class IkNode(NodeWithActions):
             lambda: self.parameters[REQUIRE_COLLISION_CHECKING],
             log.warning,
             log.info,
-        )
-        self._around = NodeContext(
-            lambda: publishers_of(self, 'joint_states'),
-            self._motion.commands.monitor,
-            self._frames,
-            self.collisions,
-            self._motion.clock,
         )
 
     def _make_services(self, built_in: Sequence[MakeCapability]) -> None:
@@ -260,8 +252,10 @@ class IkNode(NodeWithActions):
                 self.parameters.solver,
                 self.parameters.follower,
                 self._motion.commands,
+                self._frames,
+                self.collisions,
                 log.warning,
-                self._around,
+                lambda: publishers_of(self, 'joint_states'),
             )
             followers.forward_state()
             self._motion.stops.replace(followers, self._use)

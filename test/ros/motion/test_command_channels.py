@@ -219,7 +219,7 @@ def test_velocities_of_a_motion_that_is_announced_are_zeros_and_end_with_it(solv
     rig = Rig(solver, READY)
     sender = channel(VelocityChannel, solver, measured)
     rig.measure()
-    rig.follower.announces = True
+    rig.others.contested = True
     rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.0, 0.0]))
     stream(sender, rig, 0.01)
     rig.q = READY + 0.01  # where the arm is pulled, which is no reason to correct it now

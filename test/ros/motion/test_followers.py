@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.harness import until
-from support.motion.rigs import pose_beside, READY, Rig
+from support.motion.rigs import Others, pose_beside, READY, Rig
 from support.ros.bodies import Body, GROUPS, srdf, URDF
 from support.ros.nodes import LATCHED, NODE, status, WAITING
 
@@ -26,8 +26,9 @@ from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.following_report import FollowingReport
-from ik_service.ros.motion.intake import NodeContext
 from ik_service.ros.motion.target_topics import followed_groups, MOST_FOLLOWED
+from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.frames import Frames
 from ik_service.solvers.options import IkOptions
 
 
@@ -36,7 +37,7 @@ class Output:
 
     def __init__(self, names=()):
         self.sent, self.names, self.others = [], names, ()
-        self.busy = self.awaited = False
+        self.busy, self.monitor, self.clock = False, Others(), MotionClock()
         self.refusals, self.delays = 0, []
 
     def mark_sent(self, delay, period):
@@ -74,14 +75,15 @@ class Bodies:
         self.arm = build_arm(URDF, ArmSettings(groups=settings), srdf=srdf(*names))
         self.output, self.warnings, self.now = Output(), [], 100.0
         real = SimpleNamespace(ros_time_is_active=False, now=lambda: Time(seconds=1000))
-        clock = MotionClock(real, lambda: self.now, lambda: 1000 * 10**9)
+        self.output.clock = MotionClock(real, lambda: self.now, lambda: 1000 * 10**9)
         self.followers = Followers(
             MeasuredState(self.arm),
             SolverSettings(),
             FollowerSettings(),
             self.output,
+            Frames(),
+            CollisionWorld(Frames()),
             self.warnings.append,
-            NodeContext(motion_clock=clock),
         )
         self.q = dict.fromkeys(self.arm.postures.names, 0.1)
 
@@ -164,8 +166,8 @@ def test_joint_limits_of_the_arm_hold_for_all_its_followers():
     names = body.arm.groups['right_arm'].chain.joint_names
     bounds = MotionBounds({names[1]: JointBounds(velocity=0.25, acceleration=0.5, jerk=5.0)})
     arm = build_arm(URDF, ArmSettings(bounds=bounds), srdf=srdf('left_arm', 'right_arm'))
-    around = MeasuredState(arm), SolverSettings(), FollowerSettings(), body.output, print
-    limits = Followers(*around, NodeContext()).others['right_arm'].follower.limits
+    around = SolverSettings(), FollowerSettings(), body.output, Frames(), CollisionWorld(Frames())
+    limits = Followers(MeasuredState(arm), *around, print).others['right_arm'].follower.limits
     assert limits.velocity_now[1] == 0.25
     assert limits.acceleration_now[1] <= 0.5
     assert limits.window == pytest.approx(0.2)
@@ -297,10 +299,12 @@ def test_two_sources_of_states_are_logged_however_late_they_are_known(panda):
 
     logged, leap = [], np.array([1.5, 0, 0, 0, 0, 0, 0])
     following = SimpleNamespace(
-        follower=rig.follower, label='following', unmatched_names=lambda: ''
+        follower=rig.follower,
+        label='following',
+        monitor=rig.others,
+        unmatched_names=lambda: '',
     )
-    context = SimpleNamespace(namesake=lambda: '')
-    report = StateFaultReport(following, None, context, logged.append)
+    report = StateFaultReport(following, None, list, logged.append)
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
     rig.tick(10)

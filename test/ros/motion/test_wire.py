@@ -10,7 +10,7 @@ from support.motion.rigs import panda_solver
 from support.motion.storm import bounds_of
 from support.motion.trajectory_controller import Version
 from support.motion.window_storm import VelocityStorm, WindowStorm
-from support.motion.wire import CHANNELS, GraphTime, READY, Verdict, Wire
+from support.motion.wire import CHANNELS, GraphTime, READY, Rivals, Verdict, Wire
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.motion.settings import FollowerState
@@ -129,33 +129,11 @@ def test_the_last_window_is_sent_after_a_stop():
     assert not wire.followers.default.active
 
 
-class Monitor:
-    """Stand-in for the monitor of commands: another node commands the arm from a time on [s]."""
-
-    goes_on = overtaken = True
-    awaits = False
-
-    def __init__(self, wire, since):
-        self._wire, self._since = wire, since
-
-    def rival(self):
-        return '/other' if self._wire.real > self._since else ''
-
-    def others(self):
-        return ''
-
-    def is_contested(self):
-        return False
-
-    def awaits_goals(self):
-        return self.awaits
-
-
 @pytest.mark.parametrize('interface', CHANNELS)
 @pytest.mark.parametrize('first', [True, False])
 def test_a_command_that_another_node_overtakes_is_not_sent(interface, first):
     wire = Wire(interface)
-    wire.monitor = Monitor(wire, since=0.35 if first else 0.6)
+    wire.monitor = Rivals(wire, since=0.35 if first else 0.6)
     wire.restart()
     wire.sending = lambda number: 0.5 if first or wire.real > 0.55 else 0.0
     wire.run(0.3)
@@ -167,22 +145,9 @@ def test_a_command_that_another_node_overtakes_is_not_sent(interface, first):
     assert not wire.followers.default.active
 
 
-def test_a_motion_waits_until_the_goals_at_the_controller_are_known():
-    wire = Wire()
-    wire.monitor = Monitor(wire, since=np.inf)
-    wire.monitor.awaits = True
-    wire.restart()
-    wire.run(0.3)
-    wire.target(A)
-    assert wire.run(0.5).verdict.messages == 0
-    wire.monitor.awaits = False
-    assert wire.run(0.5).verdict.messages > 10
-
-
 @pytest.mark.parametrize('interface', CHANNELS)
 def test_a_stall_between_the_time_of_a_tick_and_its_command(interface):
     wire = Wire(interface)
-    wire.monitor = Monitor(wire, since=np.inf)
     stalls = iter([0.05])
     wire.monitor.rival = lambda: wire.pause(next(stalls, 0.0) if wire.real > 0.55 else 0.0) or ''
     wire.restart()

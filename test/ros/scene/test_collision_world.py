@@ -15,6 +15,7 @@ pytest.importorskip('coal', reason='needs the extra collision')
 
 from shape_msgs.msg import Mesh, MeshTriangle
 from support.harness import until
+from support.motion.rigs import Others
 from support.ros.nodes import ask, NODE, status
 from support.ros.servers import ik_request, solved, with_seed
 from support.ros.worlds import (
@@ -44,8 +45,8 @@ from ik_service.exceptions import (
 )
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.followers import Followers
-from ik_service.ros.motion.intake import NodeContext
 from ik_service.ros.scene import collision_world
 from ik_service.ros.scene.collision_world import CollisionWorld, MeasuredCollisions
 from ik_service.ros.scene.frames import Frames
@@ -286,9 +287,10 @@ def followers_of(measured, world, **settings):
         measured,
         SolverSettings(),
         FollowerSettings(**settings),
-        mock.MagicMock(),
+        mock.MagicMock(clock=MotionClock(), monitor=Others()),
+        Frames(),
+        world,
         print,
-        NodeContext(collisions=world),
     )
 
 

@@ -11,7 +11,7 @@ from ik_service.motion.playback import fitted, TrajectoryGoal
 from ik_service.motion.servo.commands import joint_command, ServoSettings, twist_command
 from ik_service.motion.servo.servo_goal import ServoGoal
 from ik_service.motion.settings import FollowerState
-from ik_service.motion.target_follower import TargetFollower
+from ik_service.motion.target_follower import OtherCommanders, TargetFollower
 
 RATE = 100.0
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -22,12 +22,32 @@ def panda_solver():
     return iks.Solver(arm('panda'))
 
 
+class Others(OtherCommanders):
+    """Stand-in for the monitor of commands: another node of some name commands the arm."""
+
+    name, contested, foreign_count = '', False, 0
+
+    def others(self):
+        return self.name
+
+    def rival(self):
+        return self.name
+
+    def has_namesake(self):
+        return False
+
+    def is_contested(self):
+        return self.contested
+
+
 class Rig:
     """A follower and an arm that is where it is commanded, as fast as its joints can be."""
 
     def __init__(self, solver, start, **settings):
         self.chain = solver.chain
-        self.follower = TargetFollower(solver, **{'rate': RATE, **settings})
+        self.others = Others()
+        settings = {'rate': RATE, 'commanders': self.others, **settings}
+        self.follower = TargetFollower(solver, **settings)
         self.rate = self.follower.settings.rate
         self.q = np.array(start, dtype=float)
         self.now = 100.0

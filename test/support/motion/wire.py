@@ -28,6 +28,7 @@ from ik_service.arm.measured_state import MeasuredState
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.playback import TrajectoryGoal
 from ik_service.motion.settings import FollowerSettings
+from ik_service.motion.target_follower import OtherCommanders
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.motion_clock import MotionClock
@@ -38,9 +39,10 @@ from ik_service.ros.motion.command_channels import (
     PositionChannel,
 )
 from ik_service.ros.motion.followers import Followers
-from ik_service.ros.motion.intake import NodeContext
 from ik_service.ros.motion.trajectory_channel import TrajectoryChannel
 from ik_service.ros.motion.velocity_channel import VelocityChannel
+from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.frames import Frames
 
 CYCLE = 0.002  # of the controller [s]
 _STEP = 0.0005  # of the real time [s]
@@ -134,6 +136,21 @@ class Verdict:
     gate: int = 0
 
 
+class Rivals(OtherCommanders):
+    """Stand-in for the monitor of commands: another node commands the arm from a time on [s]."""
+
+    goes_on = overtaken = True
+
+    def __init__(self, wire: Wire, since: float = np.inf) -> None:
+        self._wire, self._since = wire, since
+
+    def rival(self) -> str:
+        return '/other' if self._wire.real > self._since else ''
+
+    def awaited(self) -> bool:
+        return self._wire.awaited
+
+
 class Wire:
     """
     A node's following, the wire, a controller and an arm.
@@ -178,7 +195,7 @@ class Wire:
         )
         self.blends = version is Version.BLENDS  # as the node finds out
         self.awaited = False  # until it does
-        self.monitor = None
+        self.monitor = Rivals(self)
         self.real, self._servo = 0.0, servo
         clock = SimpleNamespace(
             ros_time_is_active=self.graph.simulated,
@@ -214,8 +231,9 @@ class Wire:
             SolverSettings(),
             self.settings,
             self,  # type: ignore[arg-type]
+            Frames(),
+            CollisionWorld(Frames()),
             self.warnings.append,
-            NodeContext(monitor=self.monitor, motion_clock=self.clock),
         )
         self._moment, self.killed = -np.inf, False
 
