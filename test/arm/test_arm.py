@@ -1,7 +1,5 @@
 """Arm: joint states merged from several publishers, full postures, poses of links, hands."""
 
-from __future__ import annotations
-
 import math
 import re
 

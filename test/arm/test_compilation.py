@@ -1,7 +1,5 @@
 """Kernels that are compiled by another process or in the background, so that the node goes on."""
 
-from __future__ import annotations
-
 import os
 import queue
 import subprocess

@@ -1,7 +1,5 @@
 """Bodies that may touch, padded and scaled links, and what checks make of them."""
 
-from __future__ import annotations
-
 import math
 import pickle
 

@@ -1,7 +1,5 @@
 """Processes, files and logs that the package shares."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 import signal

@@ -1,7 +1,5 @@
 """Periodic calls, and the simulated time that they may go by."""
 
-from __future__ import annotations
-
 import math
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Transforms, and the tree of frames."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -1,7 +1,5 @@
 """Fixtures of the hardening tests; they are skipped where ROS 2 is not there."""
 
-from __future__ import annotations
-
 import pytest
 
 from hardening import workplace

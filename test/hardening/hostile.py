@@ -1,7 +1,5 @@
 """Random requests, and commands that move the arm, many with something wrong; repeatable."""
 
-from __future__ import annotations
-
 import math
 
 from builtin_interfaces.msg import Duration

@@ -1,7 +1,5 @@
 """Check of answers against the URDF, independent of the node's code."""
 
-from __future__ import annotations
-
 import math
 
 from geometry_msgs.msg import Pose

@@ -1,7 +1,5 @@
 """The chain as users see it: names, limits, checks of arguments, and that it does not change."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 import math
 import pickle

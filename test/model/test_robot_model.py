@@ -1,7 +1,5 @@
 """The model of a robot, and tool frames."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 import math
 import pickle

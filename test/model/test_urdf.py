@@ -1,7 +1,5 @@
 """URDF: what is read, what is refused by name, and what is written."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 import re

@@ -1,7 +1,5 @@
 """Xacro files in place of URDF files: expansion, bounds and error messages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Straight paths, and the preparation of their kernels."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Nearness to the seed: the nearest solution, full turns, and bounds on the motion of joints."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

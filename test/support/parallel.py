@@ -16,8 +16,6 @@ lower priority, so they disturb nobody; where a process may not get its priority
 the lock as well. Those marked ``alone(quiet=True)`` keep them out, too, by another pair of locks.
 """
 
-from __future__ import annotations
-
 from contextlib import contextmanager, ExitStack, nullcontext, suppress
 import fcntl
 from functools import cache

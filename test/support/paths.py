@@ -1,7 +1,5 @@
 """Poses along lines, and smooth trajectories between two postures."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import ik_service as iks

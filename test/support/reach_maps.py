@@ -1,7 +1,5 @@
 """Maps of the reach of arms that no survey has made."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

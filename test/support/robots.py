@@ -1,7 +1,5 @@
 """Robots made for tests: small arms, six-joint arms, arms on bases, and a humanoid."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 import math
 

@@ -1,7 +1,5 @@
 """Fixtures of the tests that need ROS 2; they are skipped where it is not there."""
 
-from __future__ import annotations
-
 import pytest
 
 from support.chains import arm_path

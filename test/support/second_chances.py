@@ -6,8 +6,6 @@ Each second chance that was taken is named and counted at the end of a run, and 
 that IK_SERVICE_SECOND_CHANCES names: its cause is to be found, in the test or in the code.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Cells of several arms: the program, and a node for each arm."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager, suppress
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of cells, and the prefixes of their arms."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

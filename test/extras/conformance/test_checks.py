@@ -1,7 +1,5 @@
 """Each check passes on a right server and fails on one with the defect that it is about."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')

@@ -1,7 +1,5 @@
 """ik_conformance: the robot and the group, the checks against the real node, and its reports."""
 
-from __future__ import annotations
-
 import json
 import re
 from xml.etree import ElementTree

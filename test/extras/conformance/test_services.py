@@ -1,7 +1,5 @@
 """Each check of lines, scenes, plans and motions fails on a server with its defect alone."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 import copy
 

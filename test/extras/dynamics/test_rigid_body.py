@@ -1,7 +1,5 @@
 """Torques by Pinocchio, and paths that are timed within their limits."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Capability maps: what they miss, their comparison, and their files."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

@@ -1,7 +1,5 @@
 """Inverse reachability maps, and the program ik_place that uses them."""
 
-from __future__ import annotations
-
 import json
 import math
 

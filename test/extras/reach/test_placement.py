@@ -1,7 +1,5 @@
 """Places for a base: regions, known optima, verified answers, and what is refused."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

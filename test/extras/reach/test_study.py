@@ -1,7 +1,5 @@
 """The study of what an arm can reach: its files, and what it prints."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 import re
 

@@ -1,7 +1,5 @@
 """Surveys of what arms reach: known workspaces, measures, estimates, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Chains by their description, and targets of files and grids: what workers get."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import shutil

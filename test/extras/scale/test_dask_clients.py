@@ -1,7 +1,5 @@
 """Clients of Dask that cannot be used, and threads of one process as workers."""
 
-from __future__ import annotations
-
 import asyncio
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Large batches on Dask clusters: of two processes, one of which is killed, and far away."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 import os
 import re

@@ -1,7 +1,5 @@
 """Stores of answers: their files, and what interrupts, damages, fills, locks or changes them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

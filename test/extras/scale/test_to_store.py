@@ -1,7 +1,5 @@
 """Targets solved into a store: answers, changed and mended targets, streams, and the progress."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is heard of a node: diagnostics, parameters, and its world."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 import math
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Server of the page: its port, and who may see it."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 import socket

@@ -1,13 +1,11 @@
 """The page and foreign ones side by side in a real browser: which of them reaches the server."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import threading
 
 import pytest
-from support.page.browser import browser
+from support.page.browser import browser, VIEWPORT
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
@@ -80,7 +78,7 @@ def served():
 
 @contextmanager
 def opened(chromium, address):
-    context = chromium.new_context()
+    context = chromium.new_context(viewport=VIEWPORT)
     tab = context.new_page()
     tab.said = []
     tab.on('console', lambda message: tab.said.append(message.text))

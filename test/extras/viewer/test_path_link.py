@@ -1,7 +1,5 @@
 """Services for paths, and the queue of what they answer."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Paths on the page: waypoints, the form, previews and their execution."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 

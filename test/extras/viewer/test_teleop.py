@@ -1,7 +1,5 @@
 """Buttons that are held: the dead man's switch, and the tab on a served page."""
 
-from __future__ import annotations
-
 import threading
 from types import SimpleNamespace
 

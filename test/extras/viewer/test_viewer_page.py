@@ -1,7 +1,5 @@
 """The page end to end: node, simulated arm and viewer as processes, and a headless Chromium."""
 
-from __future__ import annotations
-
 import re
 import signal
 

@@ -88,6 +88,16 @@ def test_a_command_that_was_sent_late_leaves_the_next_one_less_time():
     assert np.isclose(q[0] - first[0], 2.0 * 0.004)
 
 
+def test_after_a_late_command_an_arm_is_no_slower_than_its_braking_makes_it():
+    gate, motion, limits = begun(), JointMotion(START), limits_of()
+    for k in range(10):
+        motion.move(np.array([0.9, -0.3, 4.0, 0.1]), limits, PERIOD)
+        gate.admit(motion.q, limits, 10.0 + k * PERIOD, PERIOD)
+    assert gate.speed[0] == pytest.approx(0.5)
+    assert gate.slow_down(0.0, late=0.05) == pytest.approx(0.5)
+    assert gate.speed[0] == pytest.approx(0.25)
+
+
 def hostile(random, n):
     """Numbers of which some are not finite, or far too large."""
     odd = random.choice([np.nan, np.inf, -np.inf, 1e300, -1e300, 0.0], n)
@@ -196,6 +206,46 @@ def test_velocities_stay_below_the_limits():
     shown = CommandVelocity()
     mean = np.array([0.99, 1.5])
     np.testing.assert_allclose(shown.next(mean, mean + MOST, LIMITS, 0.01), [1.0, 1.5])
+
+
+def moving(step=None):
+    """Return a stream of commands that moves two joints, and the time of its last command."""
+    stream, now = CommandStream(), 10.0
+    stream.begin(np.zeros(2), now)
+    for k in range(1, 20 if step is None else 80):
+        stream.mark_sent(0.0, PERIOD)
+        now = 10.0 + k * PERIOD
+        assert stream.resume(LIMITS, now, PERIOD, lambda _: None) is False
+        stream.advance(Step(np.ones(2)) if k < 20 else step, LIMITS, now, PERIOD)
+    return stream, now
+
+
+@pytest.mark.parametrize(
+    ('passed', 'sending', 'late'),
+    [(1.9, 0.0, False), (2.1, 0.0, True), (1.0, 1.9, False), (1.0, 2.1, True)],
+)
+def test_ticks_and_sendings_of_more_than_two_periods_are_late(passed, sending, late):
+    stream, now = moving()
+    stream.mark_sent(sending * PERIOD, PERIOD)
+    now += (sending + passed) * PERIOD
+    assert stream.resume(LIMITS, now, PERIOD, lambda _: None) is late
+
+
+@pytest.mark.parametrize(
+    'step', [Step(np.full(2, np.nan)), Step(np.zeros(3)), Step(velocity=np.array([np.inf, 0.0]))]
+)
+def test_a_step_that_cannot_be_brings_the_arm_to_rest_within_the_limits(step):
+    stream, _ = moving(step)
+    assert stream.at_rest
+    assert (stream.q > 0.01).all()
+    assert stream.gate.counts.total == 0
+
+
+def test_after_somebody_else_has_taken_over_a_stream_begins_where_the_arm_is():
+    stream, now = moving()
+    stream.leave()
+    assert stream.begin(np.ones(2), now).q.tolist() == [1.0, 1.0]
+    assert stream.gate.counts.total == 0
 
 
 SENT_FROM = np.array([0.0, -1.2, 1.2, -1.2, -1.2, 0.0])

@@ -5,7 +5,6 @@ import pytest
 
 from ik_service.motion.command.command_window import (
     AHEAD,
-    COAST,
     CommandStep,
     CommandWindow,
     HISTORY,
@@ -49,7 +48,7 @@ def test_without_more_commands_joints_go_on_for_a_while_and_brake_as_they_may(pe
     for k in range(round(0.4 / period)):
         planned = window.add(motion.q, LIMITS, 5.0 + k * period, period, coast)
         rests = motion.q + speeds * (
-            max(COAST, 3.0 * period) * coast + 0.5 * FASTEST / ACCELERATION
+            max(0.05, 3.0 * period) * coast + 0.5 * FASTEST / ACCELERATION
         )
         motion.drive(speeds, LIMITS, period)
     np.testing.assert_allclose(planned.trajectory.positions[-1], rests, atol=2e-6)
@@ -116,7 +115,7 @@ def test_the_way_to_rest_ends_inside_the_joint_limits():
         room = np.where(velocity > 0.0, LIMITS.upper - q, q - LIMITS.lower)
         velocity *= np.minimum(1.0, np.sqrt(2.0 * ACCELERATION * room) / np.abs(velocity))
         times, positions, velocities = motion_to_rest(
-            q, velocity, LIMITS, LIMITS.braking, COAST, PERIOD
+            q, velocity, LIMITS, LIMITS.braking, 0.05, PERIOD
         )
         assert ((positions >= LIMITS.lower) & (positions <= LIMITS.upper)).all()
         assert not velocities[-1].any()

@@ -205,3 +205,12 @@ def test_a_joint_without_speed_stays():
     for _ in range(100):
         motion.move(np.array([0.5, 0.2, 0.0, 0.0]), limits_of(velocity=velocity), DT)
     assert motion.q[:2].tolist() == [0.0, 0.2]
+
+
+def test_the_gate_gets_the_bounds_of_the_motion_in_units_of_the_joints():
+    jerk = np.array([30.0, np.inf, 5.0, 1.0])
+    limits = MotionLimits(LOWER, UPPER, np.append(VELOCITY[:3], 0.0), 0.5, 2.5, jerk)
+    bounds = limits.joint_bounds
+    assert bounds.velocity.tolist() == [1.0, 0.25, 1.5, 0.0]
+    assert bounds.acceleration.tolist() == [5.0, 1.25, 7.5, 2.5]
+    assert bounds.jerk.tolist() == [60.0, np.inf, 15.0, 1.0]

@@ -126,6 +126,17 @@ def test_a_group_with_a_longer_average_joins_one_that_moves():
         before = planned
 
 
+def test_joints_in_motion_go_on_being_averaged_as_they_are():
+    joints, motion, both = WindowedJoints(NAMES), JointMotion(np.zeros(2)), np.arange(2)
+    for k in range(40):
+        if k:
+            motion.move(GOAL, LIMITS, PERIOD)
+        command = FollowerCommand(motion.q.copy(), np.zeros(2), window=0.4 if k >= 20 else 0.0)
+        planned = joints.plan(both, command, LIMITS, k * PERIOD, PERIOD, True, HISTORY)
+        assert joints.admit(planned, LIMITS, k * PERIOD), joints.gate.reason
+    assert not joints.spans.any()
+
+
 def windows(count, period=PERIOD):
     """Yield time and window of each tick of a motion."""
     window, motion = CommandWindow(NAMES), JointMotion(np.zeros(2))

@@ -1,7 +1,5 @@
 """Timing with limits of jerk: all limits kept at every instant, rows met, hardly any time lost."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np

@@ -1,7 +1,5 @@
 """Curves through the rows of a path: corners, and position limits between the rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.chains import arm, SHARED_ROBOTS, snake

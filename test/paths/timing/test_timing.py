@@ -1,7 +1,5 @@
 """Timing of paths: speeds, accelerations, and rates of clocks."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import numpy as np

@@ -91,6 +91,8 @@ def test_of_nodes_that_begin_together_the_first_goes_on(topic, clock):
         assert polled(topic, first, second) == (['', TWIN] if earlier else [TWIN, ''])
     assert (first if earlier else second).others() == ''
     assert not (first if earlier else second).is_contested(), 'the others have seen it'
+    topic.wait(1.6)
+    assert (first if earlier else second).is_contested(), 'others may have begun meanwhile'
 
 
 def test_where_the_later_one_does_not_give_way_both_do(topic):
@@ -122,6 +124,19 @@ def test_a_node_that_was_stalled_for_long_gives_way(topic):
     topic.send(other)
     assert polled(topic, other, stalled) == ['', TWIN]
     assert stalled.overtaken
+
+
+@pytest.mark.parametrize(
+    ('stall', 'period', 'known'),
+    [(0.09, 0.01, True), (0.11, 0.01, False), (0.29, 0.1, True), (0.31, 0.1, False)],
+)
+def test_after_a_stall_commands_of_others_are_waited_for(topic, stall, period, known):
+    monitor, _ = topic.add(), topic.add()
+    answers = []
+    for passed in (0.0, 0.06, stall, 0.06):
+        topic.wait(passed)
+        answers.append(monitor.poll(topic.now, period))
+    assert answers == [False, True, known, True]
 
 
 @pytest.mark.parametrize('visible', [True, False])

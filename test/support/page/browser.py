@@ -1,7 +1,5 @@
 """Headless Chromium for the tests of the page, and pictures of what it shows."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 import fcntl
 import io
@@ -14,7 +12,7 @@ import pytest
 from support.chains import REPOSITORY
 
 ARTEFACTS = REPOSITORY / 'build' / 'test-artefacts'
-SIZE = (1000, 640)  # of the window: large ones are slow without a graphics card [px]
+VIEWPORT = {'width': 800, 'height': 512}  # [px]; large ones are slow without a graphics card
 PATIENCE = 300.0  # with a page: without a graphics card a picture takes seconds, or more [s]
 WEBGL = ('--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader')
 
@@ -53,7 +51,7 @@ class View:
     """
 
     def __init__(self, chromium, address):
-        self.page = chromium.new_page(viewport=dict(zip(('width', 'height'), SIZE, strict=True)))
+        self.page = chromium.new_page(viewport=VIEWPORT)
         self.page.set_default_timeout(1e3 * PATIENCE)
         self.errors = []
         self.received = []  # times at which messages came [s]

@@ -1,7 +1,5 @@
 """Clients of a page over real sockets: with whatever headers, and as a browser would be."""
 
-from __future__ import annotations
-
 import base64
 from contextlib import contextmanager
 import os

@@ -1,7 +1,5 @@
 """Services of the IK node for paths, in place of DDS: they answer when the test says so."""
 
-from __future__ import annotations
-
 from moveit_msgs.msg import RobotTrajectory
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
