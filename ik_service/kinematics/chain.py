@@ -19,7 +19,7 @@ from ik_service.kinematics.joint_path import (
     JointPath,
     reach,
 )
-from ik_service.kinematics.joint_space import FAR, frozen, JointSpace
+from ik_service.kinematics.joint_space import FAR, frozen, JointSpace, own_bounds
 from ik_service.model.joint import JointType, Mimic, source_range
 from ik_service.model.robot_model import RobotModel
 
@@ -62,7 +62,6 @@ class KinematicChain(JointSpace):
         :raises UnknownJointError: when a locked joint does not exist.
         :raises ChainError: when nothing between the links moves, or limits contradict each other.
         """
-        self.robot = robot
         self.base_link = base_link
         self.tip_link = tip_link
         self.locked = _mapping(locked)
@@ -72,14 +71,12 @@ class KinematicChain(JointSpace):
                 f'no joint moves between {base_link!r} and {tip_link!r}'
                 + (' that is not locked' if self.locked else '')
             )
-        self.joint_names = tuple(dict.fromkeys(motion.variable for motion in path.motions))
-        self.n = len(self.joint_names)
-        self._set_limits(*_limits(path, self.joint_names, robot))
-        self.velocity = frozen(_velocities(path, self.joint_names, robot))
-        joints, tip = joint_constants(path, self.joint_names)
-        index = {name: i for i, name in enumerate(self.joint_names)}
+        names = tuple(dict.fromkeys(motion.variable for motion in path.motions))
+        super().__init__(robot, names, *_bounds(path, names, robot))
+        joints, tip = joint_constants(path, names)
+        index = {name: i for i, name in enumerate(names)}
         first = path.motions[0].T_before
-        distance = reach(joints, path, self.joint_names, self.lower, self.upper)
+        distance = reach(joints, path, names, self.lower, self.upper)
         self.arrays = ChainArrays(
             base=frozen(np.concatenate([first[:3, :3].T.ravel(), first[:3, 3]])),
             joints=frozen(joints),
@@ -87,7 +84,7 @@ class KinematicChain(JointSpace):
             tip=frozen(tip),
             lower=self.lower,
             upper=self.upper,
-            turn=frozen(_full_turns(path, self.joint_names, robot)),
+            turn=frozen(_full_turns(path, names, robot)),
             reach=frozen(np.append(first[:3, 3], distance)),
         )
 
@@ -169,31 +166,18 @@ def _mapping(locked: Mapping[str, float] | None) -> dict[str, float]:
     return dict(locked or {})
 
 
-def _limits(
-    path: JointPath, names: tuple[str, ...], robot: RobotModel
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of the variables, narrowed by those of the joints that mimic them."""
-    lower = np.array([robot.joints[name].limits.lower for name in names])
-    upper = np.array([robot.joints[name].limits.upper for name in names])
+def _bounds(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
+    """Return (3, n) limits and largest speeds at which joints that mimic others keep theirs."""
+    lower, upper, velocity = bounds = own_bounds(robot, names)
     for motion in path.motions:
-        joint = motion.joint
+        joint, i = motion.joint, names.index(motion.variable)
         if joint.mimic is None:
             continue
-        bounds = source_range(joint.limits, Mimic(*robot.resolve_mimic(joint.name)))
-        i = names.index(motion.variable)
-        lower[i] = max(lower[i], bounds[0])
-        upper[i] = min(upper[i], bounds[1])
-    return lower, upper
-
-
-def _velocities(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
-    """Return the largest speeds of the variables at which joints that mimic them keep theirs."""
-    velocity = np.array([robot.joints[name].limits.velocity for name in names])
-    for motion in path.motions:
-        if motion.joint.mimic is not None and motion.scale != 0.0:
-            i = names.index(motion.variable)
-            velocity[i] = min(velocity[i], motion.joint.limits.velocity / abs(motion.scale))
-    return velocity
+        low, high = source_range(joint.limits, Mimic(*robot.resolve_mimic(joint.name)))
+        lower[i], upper[i] = max(lower[i], low), min(upper[i], high)
+        if motion.scale != 0.0:
+            velocity[i] = min(velocity[i], joint.limits.velocity / abs(motion.scale))
+    return bounds
 
 
 def _full_turns(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:

@@ -10,7 +10,7 @@ limits is judged by the limits as they are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import copy
 from typing import Any, Self
 
@@ -91,6 +91,27 @@ class JointSpace:
     velocity: np.ndarray
     arrays: Any
     locked: dict[str, float]
+
+    def __init__(
+        self,
+        robot: RobotModel,
+        joint_names: Sequence[str],
+        lower: np.ndarray,
+        upper: np.ndarray,
+        velocity: np.ndarray,
+    ) -> None:
+        """
+        Take joints of a robot as variables.
+
+        :param lower: (n,) lower limits [rad] or [m].
+        :param upper: (n,) upper limits.
+        :param velocity: (n,) largest speeds [rad/s] or [m/s].
+        :raises ChainError: naming the joint to which no position is left.
+        """
+        self.robot, self.joint_names = robot, tuple(joint_names)
+        self.n = len(self.joint_names)
+        self._set_limits(lower, upper)
+        self.velocity = frozen(velocity)
 
     @property
     def joints(self) -> list[Joint]:
@@ -227,6 +248,12 @@ class JointSpace:
         lower, upper = lower + 0.0, upper + 0.0  # no -0.0: random numbers up to it are refused
         self.lower, self.upper = frozen(lower), frozen(upper)
         self.middle = frozen(_middle(lower, upper))
+
+
+def own_bounds(robot: RobotModel, names: Sequence[str]) -> np.ndarray:
+    """Return (3, n) lower limits, upper limits and largest speeds of joints, each by itself."""
+    limits = [robot.joints[name].limits for name in names]
+    return np.array([(each.lower, each.upper, each.velocity) for each in limits]).T
 
 
 def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -142,25 +142,19 @@ class KinematicTree(JointSpace):
         tips: tuple[Tip, ...],
         chains: list[KinematicChain],
     ) -> None:
-        self.robot = robot
         self.base_link = base_link
         self.tips = tips
         self.chains = tuple(chains)
         self.locked = dict(chains[0].locked)
-        self.joint_names = tuple(
-            dict.fromkeys(name for chain in chains for name in chain.joint_names)
-        )
-        self.n = len(self.joint_names)
-        places = {name: i for i, name in enumerate(self.joint_names)}
+        names = tuple(dict.fromkeys(name for chain in chains for name in chain.joint_names))
+        places = {name: i for i, name in enumerate(names)}
         self._indices = [np.array([places[name] for name in c.joint_names]) for c in chains]
-        lower, upper = np.full(self.n, -np.inf), np.full(self.n, np.inf)
-        velocity = np.full(self.n, np.inf)
+        lower, (upper, velocity) = np.full(len(names), -np.inf), np.full((2, len(names)), np.inf)
         for chain, indices in zip(chains, self._indices, strict=True):
             lower[indices] = np.maximum(lower[indices], chain.lower)
             upper[indices] = np.minimum(upper[indices], chain.upper)
             velocity[indices] = np.minimum(velocity[indices], chain.velocity)
-        self._set_limits(lower, upper)
-        self.velocity = frozen(velocity)
+        super().__init__(robot, names, lower, upper, velocity)
         self.arrays = self._arrays()
 
     def _arrays(self) -> TreeArrays:

@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from ik_service.arm.measured_state import MeasuredState
-from ik_service.kinematics.joint_space import JointSpace
+from ik_service.kinematics.joint_space import JointSpace, own_bounds
 from ik_service.motion.command.command_stream import FollowerCommand, SendingTimes
 from ik_service.motion.command.gate import CommandedJoints
 from ik_service.motion.state.joint_state_tracker import noise_of, stands_by
@@ -86,12 +86,8 @@ class CommandedGroup:
     @cached_property
     def space(self) -> JointSpace:
         """All joints of the controller, with their limits."""
-        space, robot = JointSpace(), self.measured.arm.robot
-        bounds = [robot.joints[name].limits for name in self.joints.names]
-        space.robot, space.joint_names = robot, self.joints.names
-        limits = np.array([(b.lower, b.upper, b.velocity) for b in bounds])
-        space.lower, space.upper, space.velocity = limits.T
-        return space
+        robot, names = self.measured.arm.robot, self.joints.names
+        return JointSpace(robot, names, *own_bounds(robot, names))
 
     def here(self) -> np.ndarray:
         """Return where the controller's joints are measured (m,) [rad] or [m]."""
