@@ -77,6 +77,7 @@ class MotionGoal(ABC):
     call nothing of the follower. One whose :meth:`step` raises is dropped.
 
     :cvar kind: 'target', 'trajectory' or 'servo', for messages and for precedence among goals.
+    :cvar commands: whether it commands the joints, and does not only keep others from them.
     :ivar obstacle: obstacle before which the commands stopped; empty for none. While set, they
         come to rest. The goal may clear it in :meth:`step`, to try again.
     :ivar replaces: the trajectory that it may replace although that is being executed.
@@ -85,6 +86,7 @@ class MotionGoal(ABC):
     """
 
     kind = ''
+    commands = True
     slowing: bool | None = None
     obstacle = ''
     replaces: MotionGoal | None = None

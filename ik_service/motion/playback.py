@@ -471,6 +471,7 @@ class Reservation(MotionGoal):
     """
 
     kind = 'trajectory'
+    commands = False
 
     def __init__(
         self,

@@ -108,11 +108,9 @@ class FollowerInterface:
 
     def on_target(self, message: PoseStamped, waited: float = 0.0) -> None:
         """Take in a target that has waited in the queue [s]; a bad one is ignored."""
-        if self.stopped:
-            self._ignore(_REPLACED)
-            return
-        if self._lacking:
-            self._ignore(f'command_joints lacks {self._lacking}, which the group moves')
+        refusal = self._refusal()
+        if refusal:
+            self._ignore(refusal)
             return
         try:
             result = self._targets.give(message, waited, self.follower)
@@ -163,6 +161,13 @@ class FollowerInterface:
     def frames(self) -> FrameResolver:
         """Return the frames of the robot as it is measured now, and of its surroundings."""
         return self._targets.frames()
+
+    def _refusal(self, commands: bool = True) -> str:
+        """Return why nothing is followed, or nothing that commands joints; empty if it may be."""
+        if self.stopped:
+            return _REPLACED
+        lacking = self._lacking if commands else ''
+        return lacking and f'command_joints lacks {lacking}, which the group moves'
 
     def _ignore(self, reason: str) -> None:
         self.ignored_targets.report(f'{self.topic} ignored: {reason}')
@@ -252,12 +257,10 @@ class FollowerInterface:
 
     def follow_goal(self, goal: MotionGoal) -> None:
         """Move for a goal from now on; raises TargetRefusedError, which says why not."""
-        if self.stopped:
-            raise TargetRefusedError(_REPLACED)
         self.forward_state()  # an idle one may not have got the last ones
-        unmatched = self.unmatched_names()
-        if unmatched:
-            raise TargetRefusedError(unmatched)
+        refusal = self._refusal(goal.commands) or self.unmatched_names()
+        if refusal:
+            raise TargetRefusedError(refusal)
         self.follower.follow_goal(goal)
 
     def end(self) -> None:

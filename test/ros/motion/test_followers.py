@@ -20,7 +20,11 @@ from ik_service.arm.arm import ArmSettings
 from ik_service.arm.group import GroupSettings, SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.arm.measured_state import MeasuredState
+from ik_service.exceptions import TargetRefusedError
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
+from ik_service.motion.playback import Reservation
+from ik_service.motion.servo.commands import ServoSettings
+from ik_service.motion.servo.servo_goal import ServoGoal
 from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.motion_clock import MotionClock
@@ -220,6 +224,18 @@ def test_changed_settings_are_for_all_groups_but_what_a_group_sets_itself():
     assert [s.options.timeout for s in body.followers.solvers(changed)] == [0.2, 0.3]
     body.followers.configure(changed, FollowerSettings(velocity_scaling=0.25))
     assert {f.follower.settings.velocity_scaling for f in body.followers} == {0.25}
+
+
+def test_a_group_whose_joints_the_controller_lacks_can_only_be_kept_for_others(monkeypatch):
+    monkeypatch.setattr(Output, 'missing', lambda _, names: [n for n in names if 'right' in n])
+    monkeypatch.setattr(Output, 'channel', lambda *_: None)
+    body = Bodies('left_arm', 'right_arm')
+    body.run(0.1)
+    following = body.send('right_arm')
+    assert 'right_arm/target_pose ignored: command_joints lacks right_' in body.warnings[-1]
+    with pytest.raises(TargetRefusedError, match='command_joints lacks right_'):
+        following.follow_goal(ServoGoal(following.chain, ServoSettings()))
+    following.follow_goal(Reservation(lambda: '', print))  # its controller moves it
 
 
 def test_a_refusal_names_group_and_joint():
