@@ -14,8 +14,7 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from ik_service.extras.cells.cell import Cell
-from ik_service.extras.cells.cell_file import read_cell
+from ik_service.extras.cells.cell_file import Cell, read_cell
 from ik_service.extras.cells.descriptions import describe, DescribedArm
 from ik_service.extras.cells.main import spread
 from ik_service.ros.common.bringup import check_names, STATE_PUBLISHER

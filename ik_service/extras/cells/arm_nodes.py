@@ -28,7 +28,7 @@ from ik_service.exceptions import (
     UnknownJointError,
     UnknownLinkError,
 )
-from ik_service.extras.cells.cell import ArmEntry, Cell
+from ik_service.extras.cells.cell_file import ArmEntry, Cell
 from ik_service.extras.cells.descriptions import DescribedArm
 from ik_service.model.joint import Joint, JointType
 from ik_service.motion.command.motion_limits import LONGEST_RAMP

@@ -14,8 +14,7 @@ import yaml
 
 from ik_service.common.quoting import suggested
 from ik_service.exceptions import ArgumentError, IkServiceError, JointLimitsError, UrdfError
-from ik_service.extras.cells.cell import ArmEntry, Cell
-from ik_service.extras.cells.cell_file import check_robots
+from ik_service.extras.cells.cell_file import ArmEntry, Cell, check_robots
 from ik_service.model.description import is_xacro, load_text, read_description
 from ik_service.model.groups.srdf import load_srdf_text, parse_srdf, read_srdf
 from ik_service.model.joint_limits_file import load_joint_limits, parse_joint_limits

@@ -16,8 +16,6 @@ from ik_service.extras.conformance.checks import (
     answers,
     collisions,
     constraints,
-    forward,
-    lines,
     load,
     motions,
     plans,
@@ -27,7 +25,7 @@ from ik_service.extras.conformance.checks.load import ALIVE
 from ik_service.extras.conformance.subject import Subject
 
 CHECKS: tuple[Check, ...] = (
-    *forward.FORWARD,
+    *solutions.FORWARD,
     *solutions.SOLUTIONS,
     *answers.ANSWERS,
     *answers.LINKS,
@@ -37,7 +35,7 @@ CHECKS: tuple[Check, ...] = (
     *solutions.TIMES,
     *collisions.COLLISIONS,
     *collisions.SCENES,
-    *lines.LINES,
+    *plans.LINES,
     *plans.PLANS,
     *motions.MOTIONS,
     *load.CLIENTS,

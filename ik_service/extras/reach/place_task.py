@@ -11,11 +11,10 @@ import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ChainError
-from ik_service.extras.reach.capability import CapabilityMap
+from ik_service.extras.reach.capability import arm_difference, CapabilityMap
 from ik_service.extras.reach.inverse_map import BaseScores, InverseMap, tip_poses
 from ik_service.extras.reach.postures import PostureMeasure
 from ik_service.extras.reach.region import Region
-from ik_service.extras.reach.same_arm import arm_difference
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.batch import IkBatchResult, solve_ik_batch

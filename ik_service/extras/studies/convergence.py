@@ -12,8 +12,7 @@ import numpy as np
 
 from ik_service.drawing import figures
 from ik_service.drawing.arm_shape import skeleton
-from ik_service.extras.studies.arms import ARMS, load_arm
-from ik_service.extras.studies.single_search import Search, SingleSearch
+from ik_service.extras.studies.arms import ARMS, load_arm, Search, SingleSearch
 from ik_service.extras.studies.tables import series, write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions

@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from ik_service.drawing import figures
-from ik_service.extras.studies.arms import load_arm, manipulability
-from ik_service.extras.studies.single_search import Search, SingleSearch
+from ik_service.extras.studies.arms import load_arm, manipulability, Search, SingleSearch
 from ik_service.extras.studies.tables import write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions, OBJECTIVES

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_service.drawing import figures
-from ik_service.extras.studies.arms import load_arm, manipulability
-from ik_service.extras.studies.single_search import SingleSearch
+from ik_service.extras.studies.arms import load_arm, manipulability, SingleSearch
 from ik_service.extras.studies.tables import series, write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.link_poses import link_poses

@@ -23,7 +23,7 @@ import numpy as np
 from ik_service.common.resources import urdf_path
 from ik_service.drawing import figures
 from ik_service.drawing.arm_shape import skeleton
-from ik_service.extras.studies.single_search import SingleSearch
+from ik_service.extras.studies.arms import SingleSearch
 from ik_service.extras.studies.tables import series, write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_service.drawing import figures
-from ik_service.extras.studies.arms import ARMS, load_arm
+from ik_service.extras.studies.arms import ARMS, load_arm, Search, SingleSearch
 from ik_service.extras.studies.convergence import add_arguments, measure, problems, Record, summary
-from ik_service.extras.studies.single_search import Search, SingleSearch
 from ik_service.extras.studies.tables import write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions, VARIANTS

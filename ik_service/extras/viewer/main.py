@@ -17,7 +17,7 @@ def main(args: list[str] | None = None) -> int:
 
     def program(stop: threading.Event) -> None:
         # Slow imports are here, where signals are already caught.
-        from ik_service.extras.viewer.server.page import close, serve
+        from ik_service.extras.viewer.page import close, serve
 
         with runtime.ros(args):
             from ik_service.extras.viewer.link import viewer_node

@@ -17,12 +17,11 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup
 from ik_service.arm.hands import Hand
 from ik_service.extras.viewer.link.path_link import Execution, ExecutionEnd, joint_motion, PathLink
-from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import Newest, TaskQueue
-from ik_service.extras.viewer.panel.joint_widgets import GripperButtons, home_state, state_choices
-from ik_service.extras.viewer.panel.measures import random_reachable_pose
+from ik_service.extras.viewer.panel.figures import random_reachable_pose
 from ik_service.extras.viewer.panel.panel import Panel
-from ik_service.extras.viewer.robot_display import RobotDisplay
+from ik_service.extras.viewer.panel.widgets import GripperButtons, home_state, state_choices
+from ik_service.extras.viewer.robot_display import PageTarget, RobotDisplay
 from ik_service.kinematics.joint_space import joint_speeds
 
 _NO_STATES = 'no joint states have come yet'

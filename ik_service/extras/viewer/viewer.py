@@ -22,16 +22,15 @@ from ik_service.exceptions import IkServiceError
 from ik_service.extras.viewer.link.node_monitor import NodeMonitor
 from ik_service.extras.viewer.link.path_link import message_of, PathLink, refusal_of
 from ik_service.extras.viewer.link.remote_parameters import Field, Value
-from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import Reader, TaskQueue
 from ik_service.extras.viewer.link.viewer_node import MAKE_REACH, RATE, REACH, ROBOT, ViewerNode
 from ik_service.extras.viewer.link.world_picture import NO_WORLD, read_world_picture, WorldPicture
 from ik_service.extras.viewer.motions import Grippers, Motions
 from ik_service.extras.viewer.panel.panel import Actions, notify, Panel
-from ik_service.extras.viewer.path.path_scene import PathScene
-from ik_service.extras.viewer.path.paths import PathForm, Paths
-from ik_service.extras.viewer.reach.reach import Reach
-from ik_service.extras.viewer.robot_display import RobotDisplay
+from ik_service.extras.viewer.path_scene import PathScene
+from ik_service.extras.viewer.paths import PathForm, Paths
+from ik_service.extras.viewer.reach import Reach
+from ik_service.extras.viewer.robot_display import PageTarget, RobotDisplay
 from ik_service.extras.viewer.scene.robot_view import (
     build_robot_view,
     RobotSelection,
@@ -39,10 +38,11 @@ from ik_service.extras.viewer.scene.robot_view import (
     select_robot,
 )
 from ik_service.extras.viewer.scene.scene import add_surroundings
-from ik_service.extras.viewer.teleop.servo_link import PARAMETERS, ServoLink
-from ik_service.extras.viewer.teleop.teleop import HandForm, Teleop
+from ik_service.extras.viewer.teleop import HandForm, PARAMETERS, ServoLink, Teleop
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.demo.take_over import PAUSE_TOPIC
+from ik_service.ros.markers.world_markers import TOPIC as WORLD_TOPIC
 from ik_service.ros.parameters.parameter_declaration import ParameterValues
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.scene.frames import Frames
@@ -139,7 +139,9 @@ class Viewer:
             self._monitor.update_facts(states_at=display.states_at)
             self._motions.remember_home()
             self._motions.step(now)
-            self._publish_target(display)
+            pose = None if self._motions.is_executing else self._target.take_unpublished()
+            if pose is not None:
+                self._node.publish_target(pose, display.view.arm.chain.base_link)
             self._request_ik(now, display)
             if is_watched:
                 with self._server.atomic():
@@ -163,17 +165,20 @@ class Viewer:
 
     def _subscribe(self) -> None:
         post, monitor = self._tasks.post, self._monitor
-        self._node.subscribe(
-            on_state=self._on_state,
-            on_command=self._on_command,
-            on_target=lambda message: post(self._on_target, message),
-            on_diagnostics=lambda m: post(monitor.on_diagnostics, m, time.monotonic()),
-            on_description=lambda text: post(monitor.on_description, text),
-            on_semantics=lambda text: post(monitor.on_semantics, text),
-            on_parameters=lambda event: post(monitor.on_parameters, event),
-            on_world=lambda message: post(self._on_world, message),
-            on_pause=lambda reason: post(self._on_pause, reason),
-        )
+        taken = {
+            'target_pose': self._on_target,
+            'robot_description': monitor.on_description,
+            'robot_description_semantic': monitor.on_semantics,
+            '/parameter_events': monitor.on_parameters,
+            WORLD_TOPIC: self._on_world,
+            PAUSE_TOPIC: self._on_pause,
+        }
+        self._node.subscribe({
+            'joint_states': self._on_state,
+            'joint_command': self._on_command,
+            'diagnostics': lambda m: post(monitor.on_diagnostics, m, time.monotonic()),
+            **{topic: partial(post, take) for topic, take in taken.items()},
+        })  # fmt: skip
 
     def _on_state(self, message: JointState) -> None:
         if self._display is not None:
@@ -322,11 +327,6 @@ class Viewer:
 
     def _refuse(self, reason: str) -> None:
         notify(self._server, 'Not possible', reason)
-
-    def _publish_target(self, display: RobotDisplay) -> None:
-        pose = None if self._motions.is_executing else self._target.take_unpublished()
-        if pose is not None:
-            self._node.publish_target(pose, display.view.arm.chain.base_link)
 
     def _request_ik(self, now: float, display: RobotDisplay) -> None:
         """Ask the solver whether the target can be reached, unless an answer is still to come."""

@@ -24,8 +24,7 @@ import yaml
 
 from ik_service.common.transforms import inverse_transform
 from ik_service.extras.cells.arm_nodes import errors_named, ik_node
-from ik_service.extras.cells.cell import CellError
-from ik_service.extras.cells.cell_file import read_cell
+from ik_service.extras.cells.cell_file import CellError, read_cell
 from ik_service.extras.cells.descriptions import describe
 from ik_service.ros.common.conversions import pose_from_matrix
 

@@ -21,8 +21,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from support.chains import REPOSITORY
 
-from ik_service.extras.cells.cell import CellError
-from ik_service.extras.cells.cell_file import ONE_PER_ARM, read_cell
+from ik_service.extras.cells.cell_file import CellError, ONE_PER_ARM, read_cell
 from ik_service.extras.cells.descriptions import describe
 from ik_service.model.joint_limits_file import load_joint_limits
 

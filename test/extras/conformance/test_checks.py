@@ -22,11 +22,10 @@ from support.urdf_texts import group_xml, srdf_xml, tree_xml
 from ik_service import Robot
 from ik_service.extras.conformance import connection
 from ik_service.extras.conformance.answers import CheckFailedError, NotSupportedError
-from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import Verdict
-from ik_service.extras.conformance.checks import collisions, lines
+from ik_service.extras.conformance.checks import collisions, plans
 from ik_service.extras.conformance.run import CHECKS, run_checks
-from ik_service.extras.conformance.subject import CheckSettings, Subject
+from ik_service.extras.conformance.subject import CheckSettings, Subject, TestedArm
 from ik_service.ros.common.errors import ErrorCode
 
 pytestmark = pytest.mark.dds
@@ -462,7 +461,7 @@ def test_a_server_that_loses_some_requests_is_asked_on(impatient):
 @pytest.mark.parametrize(('freedoms', 'error'), [(2, NotSupportedError), (6, CheckFailedError)])
 def test_an_arm_of_few_freedoms_need_not_follow_lines(monkeypatch, freedoms, error):
     answer = SimpleNamespace(fraction=0.0), None, None, None
-    monkeypatch.setattr(lines, '_short_line', lambda _: answer)
+    monkeypatch.setattr(plans, '_short_line', lambda _: answer)
     subject = SimpleNamespace(single_tip=str, arm=SimpleNamespace(freedoms=freedoms))
     with pytest.raises(error):
         BY_NAME['line-short'].run(subject)
@@ -470,10 +469,10 @@ def test_an_arm_of_few_freedoms_need_not_follow_lines(monkeypatch, freedoms, err
 
 def test_no_pose_is_out_of_reach_of_an_arm_that_slides_without_end():
     text = tree_xml('a p:b')
-    lines.far_away(TestedArm.of(Robot.from_urdf(text), '', '', ''), np.eye(4))
+    plans.far_away(TestedArm.of(Robot.from_urdf(text), '', '', ''), np.eye(4))
     endless = Robot.from_urdf(text.replace('lower="-1.0"', 'lower="-inf"'))
     with pytest.raises(NotSupportedError, match='j_b slides without end'):
-        lines.far_away(TestedArm.of(endless, '', '', ''), np.eye(4))
+        plans.far_away(TestedArm.of(endless, '', '', ''), np.eye(4))
 
 
 def test_names_of_checks_are_unique():

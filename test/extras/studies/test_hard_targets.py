@@ -6,8 +6,7 @@ from support.chains import arm, targets
 
 import ik_service as iks
 from ik_service.extras.studies import step_size
-from ik_service.extras.studies.arms import load_arm, manipulability
-from ik_service.extras.studies.single_search import SingleSearch
+from ik_service.extras.studies.arms import load_arm, manipulability, SingleSearch
 from ik_service.extras.studies.singularity import follow, LINES, SPACING, waypoints, WHOLE_SOLVE
 from ik_service.extras.studies.unreachable import attempt, TOO_FAR, TURNED
 from ik_service.extras.studies.unreachable import targets as unreachable_targets

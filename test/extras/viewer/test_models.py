@@ -8,10 +8,13 @@ from support.chains import REPOSITORY
 from support.solids import binary, DATA, document, text
 
 from ik_service import Robot
-from ik_service.extras.viewer.scene import meshes
-from ik_service.extras.viewer.scene.meshes import DrawnMesh, MeshError, MeshLoader, read_mesh
+from ik_service.extras.viewer.scene import parts as drawn_parts
 from ik_service.extras.viewer.scene.parts import (
     collision_parts,
+    DrawnMesh,
+    MeshError,
+    MeshLoader,
+    read_mesh,
     read_visuals,
     robot_parts,
     skeleton,
@@ -23,9 +26,8 @@ from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
 from ik_service.common.transforms import rigid_transform
-from ik_service.extras.viewer.scene.models import ArmModel, GHOST, WorldModel
 from ik_service.extras.viewer.scene.parts import DrawnPart
-from ik_service.extras.viewer.scene.scene import TipTrail
+from ik_service.extras.viewer.scene.scene import ArmModel, GHOST, TipTrail, WorldModel
 
 trimesh = pytest.importorskip('trimesh', reason='trimesh comes with the extra viewer')
 
@@ -118,7 +120,7 @@ def test_a_file_with_too_many_colours_has_none(tmp_path):
 def test_a_collada_file_without_its_reader_names_what_to_install(tmp_path, monkeypatch):
     path = tmp_path / 'a.dae'
     path.write_text(collada([RED]))
-    monkeypatch.setattr(meshes, 'find_spec', lambda _name: None)
+    monkeypatch.setattr(drawn_parts, 'find_spec', lambda _name: None)
     with pytest.raises(MeshError, match=r'pycollada.*ik_service\[viewer\]'):
         read_mesh(path, (1.0, 1.0, 1.0))
 
@@ -132,7 +134,7 @@ def test_a_file_without_a_mesh_is_an_error(tmp_path, monkeypatch):
     unknown.write_text('nonsense')
     with pytest.raises(MeshError, match='cannot be read'):
         read_mesh(unknown, (1.0, 1.0, 1.0))
-    monkeypatch.setattr(meshes, 'LARGEST_FILE', 4)
+    monkeypatch.setattr(drawn_parts, 'LARGEST_FILE', 4)
     with pytest.raises(MeshError, match='longer than'):
         read_mesh(nonsense, (1.0, 1.0, 1.0))
 
@@ -201,7 +203,7 @@ def test_archives_are_not_unpacked(tmp_path):
 
 def test_all_meshes_together_are_bounded(tree, monkeypatch):
     length = (tree / 'meshes' / 'link 1.stl').stat().st_size
-    monkeypatch.setattr(meshes, 'LARGEST_SUM', 2 * length)
+    monkeypatch.setattr(drawn_parts, 'LARGEST_SUM', 2 * length)
     warnings = []
     loader = MeshLoader(tree / 'urdf' / 'arm.urdf', warnings.append)
     read = [

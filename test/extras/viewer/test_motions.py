@@ -13,7 +13,6 @@ from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.hands import Hand
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.extras.viewer.link.path_link import ExecutionEnd, joint_motion
-from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.motions import (
     CLOSE,
@@ -24,7 +23,8 @@ from ik_service.extras.viewer.motions import (
     OPEN,
     UPPER,
 )
-from ik_service.extras.viewer.panel.joint_widgets import MID_RANGE
+from ik_service.extras.viewer.panel.widgets import MID_RANGE
+from ik_service.extras.viewer.robot_display import PageTarget
 from ik_service.robot import Robot
 
 

@@ -33,7 +33,7 @@ from ik_service.extras.viewer.link.node_monitor import (
 )
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.link.world_picture import MOST_MARKERS, read_world_picture
-from ik_service.extras.viewer.panel.measures import SolveReport
+from ik_service.extras.viewer.panel.figures import SolveReport
 from ik_service.model.geometry.link_geometry import CollisionGeometry
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.ros.markers.world_markers import world_marker_array, WorldScene

@@ -14,8 +14,8 @@ import viser
 from websockets.asyncio import server as websockets_server
 
 from ik_service.exceptions import MissingExtraError
-from ik_service.extras.viewer.server import page
-from ik_service.extras.viewer.server.page import free_port, PortError, TITLE
+from ik_service.extras.viewer import page
+from ik_service.extras.viewer.page import free_port, PortError, TITLE
 
 
 def test_a_page_without_access_control_is_not_served(monkeypatch):
@@ -343,9 +343,9 @@ def test_two_servers_do_not_share_a_port():
 
 def test_without_viser_the_error_names_the_install_command(monkeypatch):
     monkeypatch.setitem(sys.modules, 'viser', None)
-    monkeypatch.delitem(sys.modules, 'ik_service.extras.viewer.server.page', raising=False)
+    monkeypatch.delitem(sys.modules, 'ik_service.extras.viewer.page', raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install 'ik_service\[viewer\]'"):
-        import ik_service.extras.viewer.server.page  # noqa: F401
+        import ik_service.extras.viewer.page  # noqa: F401
 
 
 @pytest.mark.parametrize('host', ['192.0.2.1', 'no such host'])

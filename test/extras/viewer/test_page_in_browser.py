@@ -11,7 +11,7 @@ pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
 import viser
 
-from ik_service.extras.viewer.server import page
+from ik_service.extras.viewer import page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SLOW = 60_000.0  # for what is drawn without a graphics card [ms]

@@ -8,8 +8,8 @@ import pytest
 from support.chains import REPOSITORY
 
 from ik_service import Robot
-from ik_service.extras.viewer.panel import measures
-from ik_service.extras.viewer.panel.measures import JointPosition
+from ik_service.extras.viewer.panel import figures
+from ik_service.extras.viewer.panel.figures import JointPosition
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
@@ -21,18 +21,8 @@ from ik_service.arm.group import GroupSettings
 from ik_service.exceptions import OptionError
 from ik_service.extras.viewer.link.node_monitor import ConnectionStatus, Level
 from ik_service.extras.viewer.link.remote_parameters import Field, Kind
-from ik_service.extras.viewer.panel import panel_html
-from ik_service.extras.viewer.panel.joint_widgets import (
-    HOLD_TIME,
-    JointSliders,
-    MID_RANGE,
-    NamedStates,
-    NONE,
-    state_choices,
-)
-from ik_service.extras.viewer.panel.measures import Lag, SolveReport
+from ik_service.extras.viewer.panel.figures import Figures, Lag, SolveReport
 from ik_service.extras.viewer.panel.panel import CEILING, ErrorHistory, FLOOR, SPAN
-from ik_service.extras.viewer.panel.panel_html import Figures
 from ik_service.extras.viewer.panel.solver_form import (
     is_position_only,
     SolverForm,
@@ -40,6 +30,14 @@ from ik_service.extras.viewer.panel.solver_form import (
     switched_weights,
     WEIGHTS,
     with_free_axis,
+)
+from ik_service.extras.viewer.panel.widgets import (
+    HOLD_TIME,
+    JointSliders,
+    MID_RANGE,
+    NamedStates,
+    NONE,
+    state_choices,
 )
 
 GAIN = Field('solver.step_gain', Kind.NUMBER, 0.5, bounds=(0.0, 10.0))
@@ -226,7 +224,7 @@ EVIL = '<script>alert("&")</script>'
 
 
 def test_the_live_values_with_their_units():
-    html = panel_html.figures_table(
+    html = figures.figures_table(
         Figures(
             position_error=0.0123,
             orientation_error=math.radians(0.5),
@@ -253,19 +251,19 @@ def test_the_live_values_with_their_units():
 
 
 def test_a_missing_value_is_a_dash():
-    html = panel_html.figures_table(Figures())
+    html = figures.figures_table(Figures())
     assert html.count('–') == 5
     assert 'None' not in html
 
 
 def test_the_message_of_an_unreachable_target_is_shown():
     message = 'the target lies outside the reach'
-    assert message in panel_html.figures_table(Figures(message=message, is_reachable=False))
-    assert message not in panel_html.figures_table(Figures(message=message, is_reachable=True))
+    assert message in figures.figures_table(Figures(message=message, is_reachable=False))
+    assert message not in figures.figures_table(Figures(message=message, is_reachable=True))
 
 
 def test_joints_with_their_distance_to_a_limit():
-    html = panel_html.joints_table(
+    html = figures.joints_table(
         [
             JointPosition('elbow', math.radians(170.0), 'rad', -math.pi, math.pi),
             JointPosition('lift', 0.25, 'm', 0.0, 1.0),
@@ -279,9 +277,9 @@ def test_joints_with_their_distance_to_a_limit():
 
 def test_names_from_outside_cannot_become_markup():
     for html in [
-        panel_html.banner(ConnectionStatus(Level.GOOD, EVIL, EVIL, True)),
-        panel_html.joints_table([JointPosition(EVIL, 0.0, 'rad', -1.0, 1.0)]),
-        panel_html.figures_table(
+        figures.banner(ConnectionStatus(Level.GOOD, EVIL, EVIL, True)),
+        figures.joints_table([JointPosition(EVIL, 0.0, 'rad', -1.0, 1.0)]),
+        figures.figures_table(
             Figures(message=EVIL, is_reachable=False, lag=Lag(EVIL, 0.0, 'rad', 0.0))
         ),
     ]:
@@ -291,20 +289,20 @@ def test_names_from_outside_cannot_become_markup():
 
 def test_the_first_collisions_are_named_and_the_others_counted():
     pairs = [f'link{i} with {EVIL}' for i in range(5)]
-    html = panel_html.collision_lines(pairs, [f'not checked: {EVIL}'])
+    html = figures.collision_lines(pairs, [f'not checked: {EVIL}'])
     assert 'collision: link2 with' in html
     assert 'link3' not in html
     assert 'and 2 more' in html
     assert 'not checked' in html
     assert '<script' not in html
-    assert 'more' not in panel_html.collision_lines(pairs[:3], [])
+    assert 'more' not in figures.collision_lines(pairs[:3], [])
 
 
 def test_remarks_are_counted_and_escaped():
-    html = panel_html.remark_lines(['one', EVIL])
+    html = figures.remark_lines(['one', EVIL])
     assert '2 remarks about the robot' in html
     assert '<script' not in html
-    many = panel_html.remark_lines([f'remark {number}' for number in range(30)])
+    many = figures.remark_lines([f'remark {number}' for number in range(30)])
     assert '30 remarks' in many
     assert 'remark 19<' in many
     assert 'remark 20<' not in many
@@ -328,7 +326,7 @@ def chain():
 
 
 def test_positions_between_the_limits(chain):
-    lift, elbow, spin = measures.joint_positions(chain, np.array([0.25, 3.0, 9.0]))
+    lift, elbow, spin = figures.joint_positions(chain, np.array([0.25, 3.0, 9.0]))
     assert (lift.unit, lift.fraction, lift.distance, lift.limit_proximity) == (
         'm',
         0.25,
@@ -361,23 +359,23 @@ def test_tracking_error_counts_only_the_axes_that_are_weighted():
     T = np.eye(4)
     T[:3, 3] = 0.3, 0.4, 0.0
     T[:2, :2] = [[math.cos(0.2), -math.sin(0.2)], [math.sin(0.2), math.cos(0.2)]]
-    assert measures.tracking_error(T, np.eye(4)) == pytest.approx((0.5, 0.2))
-    assert measures.tracking_error(T, np.eye(4), (1, 1, 1, 0, 0, 0)) == pytest.approx((0.5, 0.0))
-    assert measures.tracking_error(T, np.eye(4), (1, 0, 1, 1, 1, 1)) == pytest.approx((0.3, 0.2))
+    assert figures.tracking_error(T, np.eye(4)) == pytest.approx((0.5, 0.2))
+    assert figures.tracking_error(T, np.eye(4), (1, 1, 1, 0, 0, 0)) == pytest.approx((0.5, 0.0))
+    assert figures.tracking_error(T, np.eye(4), (1, 0, 1, 1, 1, 1)) == pytest.approx((0.3, 0.2))
 
 
 def test_manipulability_is_yoshikawa_s():
     J = np.random.default_rng(3).normal(size=(6, 7))
-    w, smallest = measures.manipulability(J)
+    w, smallest = figures.manipulability(J)
     assert w == pytest.approx(math.sqrt(np.linalg.det(J @ J.T)))
     assert smallest == pytest.approx(1 / np.linalg.norm(np.linalg.pinv(J), 2))
     J[0] = 0.0
-    assert measures.manipulability(J) == pytest.approx((0.0, 0.0), abs=1e-12)
+    assert figures.manipulability(J) == pytest.approx((0.0, 0.0), abs=1e-12)
 
 
 def test_the_lag_names_the_joint_that_lags_most(chain):
     speeds = np.array([0.5, 2.0, 1.0])
-    lag = measures.lag(chain, np.array([0.2, 0.0, 0.0]), np.array([0.3, -0.3, 0.1]), speeds)
+    lag = figures.lag(chain, np.array([0.2, 0.0, 0.0]), np.array([0.3, -0.3, 0.1]), speeds)
     assert (lag.joint, lag.unit) == ('elbow', 'rad')
     assert lag.distance == pytest.approx(0.3)
     assert lag.seconds == pytest.approx(0.2)  # of the lift: 0.1 m at 0.5 m/s
@@ -386,13 +384,13 @@ def test_the_lag_names_the_joint_that_lags_most(chain):
 def test_random_poses_can_be_reached(chain):
     rng = np.random.default_rng(0)
     for _ in range(20):
-        T = measures.random_reachable_pose(chain, rng, floor=0.5)
+        T = figures.random_reachable_pose(chain, rng, floor=0.5)
         assert 0.5 <= T[2, 3] <= 0.9  # 0.9: a tenth of the lift's range is kept free
         assert np.hypot(*T[:2, 3]) == pytest.approx(0.5)
 
 
 def test_a_floor_above_all_poses_is_ignored(chain):
-    T = measures.random_reachable_pose(chain, np.random.default_rng(0), floor=5.0)
+    T = figures.random_reachable_pose(chain, np.random.default_rng(0), floor=5.0)
     assert T[2, 3] < 1.0
 
 

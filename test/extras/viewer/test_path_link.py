@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 
-from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import LimitedLog, TaskQueue
+from ik_service.extras.viewer.robot_display import PageTarget
 
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
-from ik_service.extras.viewer.path.waypoints import (
+from ik_service.extras.viewer.waypoints import (
     circle_poses,
     MOST_POINTS,
     WaypointError,
@@ -24,12 +24,18 @@ from support.ros.servers import panda_arm
 
 from ik_service.exceptions import TrajectoryError
 from ik_service.extras.viewer.link.path_link import PathAnswer, PathSettings
-from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import TaskQueue
-from ik_service.extras.viewer.panel.panel_html import Level
-from ik_service.extras.viewer.path.path_state import path_text, PathState, percentage
-from ik_service.extras.viewer.path.paths import PathForm, Paths, PreviewPlayback
-from ik_service.extras.viewer.path.preview import make_preview
+from ik_service.extras.viewer.panel.figures import Level
+from ik_service.extras.viewer.paths import (
+    path_text,
+    PathForm,
+    Paths,
+    PathState,
+    percentage,
+    PreviewPlayback,
+)
+from ik_service.extras.viewer.preview import make_preview
+from ik_service.extras.viewer.robot_display import PageTarget
 
 
 def test_it_runs_to_the_end_and_begins_anew_from_there():

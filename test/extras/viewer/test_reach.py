@@ -15,13 +15,11 @@ from support.page.client import serving
 from support.reach_maps import one_joint_map, one_joint_urdf
 
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.panel.panel import Actions, Panel
-from ik_service.extras.viewer.reach.placements import MOST_PLACES, Placements, read_places
-from ik_service.extras.viewer.reach.reach import Reach
-from ik_service.extras.viewer.reach.reach_map import Fineness, FINENESSES
-from ik_service.extras.viewer.reach.selection import Cut
+from ik_service.extras.viewer.reach import MOST_PLACES, Placements, Reach, read_places
+from ik_service.extras.viewer.reach_map import Cut, Fineness, FINENESSES
+from ik_service.extras.viewer.robot_display import PageTarget
 from ik_service.robot import Robot
 
 SLOW = 120.0  # of a thread that reads a file [s]

@@ -12,13 +12,15 @@ from support.reach_maps import grid, one_joint_map, one_joint_urdf
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.extras.reach import figures
 from ik_service.extras.scale.chain_spec import ChainSpec
-from ik_service.extras.viewer.reach.reach_map import difference, of_capability_map, read_map
-from ik_service.extras.viewer.reach.selection import (
+from ik_service.extras.viewer.reach_map import (
     Cut,
+    difference,
     drawn,
     Look,
     nearest,
+    of_capability_map,
     place_text,
+    read_map,
     viridis,
 )
 from ik_service.robot import Robot

@@ -13,21 +13,19 @@ from support.harness import until
 from support.page.client import page_socket, serving
 from support.ros.servers import panda_arm
 
-from ik_service.extras.viewer.teleop.servo_link import (
-    HandMotion,
-    JOGS,
-    read_units,
-    SpeedUnits,
-    TWISTS,
-)
-from ik_service.extras.viewer.teleop.teleop import (
+from ik_service.extras.viewer.teleop import (
     CommandRepeater,
     GRACE,
     HandForm,
+    HandMotion,
     HeldMotion,
     HOLD_RATE,
+    JOGS,
     NUDGE,
+    read_units,
+    SpeedUnits,
     Teleop,
+    TWISTS,
 )
 
 UP, DOWN = HandMotion('base', (0.0, 0.0, 0.2, 0.0, 0.0, 0.0)), HandMotion(joint='elbow', speed=0.2)

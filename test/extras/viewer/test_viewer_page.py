@@ -27,7 +27,7 @@ from support.harness import Bench, START_TIMEOUT, until
 
 import ik_service as iks
 from ik_service.extras.scale import ChainSpec
-from ik_service.extras.viewer.panel.joint_widgets import HOLD_TIME
+from ik_service.extras.viewer.panel.widgets import HOLD_TIME
 from ik_service.ros.common.conversions import pose_from_matrix
 
 pytestmark = [pytest.mark.browser, pytest.mark.dds, pytest.mark.slow]

@@ -383,7 +383,7 @@ def test_the_checker_scales_vertices_by_unit_and_urdf(tmp_path, unit, meters, up
 @pytest.mark.parametrize(('unit', 'meters'), UNITS)
 def test_the_page_shows_the_same_size(tmp_path, unit, meters, up):
     pytest.importorskip('collada', reason='pycollada comes with the extra viewer')
-    from ik_service.extras.viewer.scene.meshes import read_mesh
+    from ik_service.extras.viewer.scene.parts import read_mesh
 
     path = tmp_path / 'a.dae'
     path.write_text(collada_text(unit, up))

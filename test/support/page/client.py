@@ -13,7 +13,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from ik_service.extras.viewer.server import page
+from ik_service.extras.viewer import page
 
 OWN = object()  # stands for the origin of the page itself
 PORT = '{port}'  # stands for the port of the page

@@ -30,11 +30,10 @@ from support.harness import until
 from support.ros.messages import times_of
 from support.ros.servers import panda_arm, Server, TIP
 
-from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.connection import ServerConnection
 from ik_service.extras.conformance.run import CHECKS
-from ik_service.extras.conformance.subject import CheckSettings, Subject
+from ik_service.extras.conformance.subject import CheckSettings, Subject, TestedArm
 from ik_service.extras.planning.ros.capability import PlanHandler, PlannersHandler
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.motion.settings import FollowerSettings

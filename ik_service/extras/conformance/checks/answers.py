@@ -17,7 +17,7 @@ from ik_service.extras.conformance.answers import (
     ServerAnswer,
 )
 from ik_service.extras.conformance.check import Section
-from ik_service.extras.conformance.checks.forward import answered_poses
+from ik_service.extras.conformance.checks.solutions import answered_poses
 from ik_service.extras.conformance.subject import Poses, Posture, Subject
 from ik_service.ros.common.conversions import pose_from_matrix
 

@@ -27,7 +27,6 @@ from ik_service.extras.conformance.answers import (
     require_error,
     require_success,
 )
-from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import Section
 from ik_service.extras.conformance.checks.collisions import random_states
 from ik_service.extras.conformance.checks.plans import (
@@ -37,7 +36,7 @@ from ik_service.extras.conformance.checks.plans import (
     pose_goal,
 )
 from ik_service.extras.conformance.connection import SentGoal
-from ik_service.extras.conformance.subject import largest_step, Posture, Subject
+from ik_service.extras.conformance.subject import largest_step, Posture, Subject, TestedArm
 
 MOTIONS = Section('motions')
 _STEP = 0.2  # motion of the joint that moves most [rad] or [m]

@@ -27,8 +27,7 @@ from ik_service.extras.viewer.link.remote_parameters import (
 )
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.link.viewer_node import ViewerNode
-from ik_service.extras.viewer.panel.measures import SolveReport
-from ik_service.extras.viewer.panel.panel_html import Level, StatusText
+from ik_service.extras.viewer.panel.figures import Level, SolveReport, StatusText
 from ik_service.extras.viewer.panel.solver_form import SPEED
 from ik_service.extras.viewer.scene.robot_view import needs_service, RobotSources
 from ik_service.ros.demo.take_over import STOPS
@@ -75,59 +74,38 @@ class ConnectionStatus(StatusText):
 
 def connection_status(facts: ConnectionFacts, now: float) -> ConnectionStatus:
     """Return the status that observations amount to."""
-    heard_at = facts.diagnostics_at
+    heard_at, since = facts.diagnostics_at, facts.changing_since
     is_silent = heard_at is not None and now - heard_at > DIAGNOSTICS_TIMEOUT
+    is_gone = is_silent or not facts.is_offered
+    level, is_connected = Level.WAITING, True
     if facts.robot_error:
-        return ConnectionStatus(
-            Level.BAD, 'The robot cannot be shown', facts.robot_error, facts.is_offered
-        )
-    since = facts.changing_since
-    if facts.is_offered and since is not None and now - since > CHANGE_TIMEOUT:
-        return ConnectionStatus(
-            Level.WAITING,
-            'The IK node is busy',
-            f'changing parameters for {now - since:.0f} s; a solver that is chosen for the first '
-            'time has to be compiled',
-            True,
-        )
-    if not facts.is_offered or is_silent:
-        return _without_node(facts, now)
-    if not facts.has_robot:
-        return ConnectionStatus(
-            Level.WAITING,
-            'Waiting for a robot description',
-            'from the node, the topic robot_description, or the parameter urdf',
-            True,
-        )
-    if facts.states_at is None or now - facts.states_at > STATES_TIMEOUT:
-        return _without_states(facts, now)
-    level = Level.WAITING if facts.is_warning else Level.GOOD
-    return ConnectionStatus(level, f'Connected to {facts.node}', facts.activity, True)
-
-
-def _without_node(facts: ConnectionFacts, now: float) -> ConnectionStatus:
-    if not facts.node:
-        return ConnectionStatus(
-            Level.WAITING,
-            'Waiting for an IK node',
-            'no node on the ROS graph offers compute_ik yet',
-            False,
-        )
-    since = '' if facts.diagnostics_at is None else f' for {now - facts.diagnostics_at:.0f} s'
-    return ConnectionStatus(
-        Level.BAD,
-        'The IK node is gone',
-        f'nothing received from {facts.node}{since}; this page continues when it is back',
-        False,
-    )
-
-
-def _without_states(facts: ConnectionFacts, now: float) -> ConnectionStatus:
-    if facts.states_at is None:
-        detail = 'nothing received on joint_states yet'
+        level, is_connected = Level.BAD, facts.is_offered
+        headline, detail = 'The robot cannot be shown', facts.robot_error
+    elif facts.is_offered and since is not None and now - since > CHANGE_TIMEOUT:
+        headline = 'The IK node is busy'
+        detail = f'changing parameters for {now - since:.0f} s; a solver that is chosen for the '
+        detail += 'first time has to be compiled'
+    elif is_gone and not facts.node:
+        headline, is_connected = 'Waiting for an IK node', False
+        detail = 'no node on the ROS graph offers compute_ik yet'
+    elif is_gone:
+        level, headline, is_connected = Level.BAD, 'The IK node is gone', False
+        detail = f'nothing received from {facts.node}{_since(heard_at, now)}; this page continues '
+        detail += 'when it is back'
+    elif not facts.has_robot:
+        headline = 'Waiting for a robot description'
+        detail = 'from the node, the topic robot_description, or the parameter urdf'
+    elif facts.states_at is None or now - facts.states_at > STATES_TIMEOUT:
+        level, headline = Level.BAD, 'No joint states'
+        detail = f'nothing received on joint_states{_since(facts.states_at, now) or " yet"}'
     else:
-        detail = f'nothing received on joint_states for {now - facts.states_at:.0f} s'
-    return ConnectionStatus(Level.BAD, 'No joint states', detail, True)
+        level = Level.WAITING if facts.is_warning else Level.GOOD
+        headline, detail = f'Connected to {facts.node}', facts.activity
+    return ConnectionStatus(level, headline, detail, is_connected)
+
+
+def _since(time: float | None, now: float) -> str:
+    return '' if time is None else f' for {now - time:.0f} s'
 
 
 _SOLVE = 'last_solve.'  # prefix of the keys that describe the last solve

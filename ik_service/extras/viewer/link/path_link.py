@@ -133,7 +133,7 @@ class PathLink:
         self._ik = RequestClient(node, GetPositionIK, 'compute_ik')
         self._path = RequestClient(node, GetCartesianPath, PATH_SERVICE)
         self._action = ThreadSafeActionClient(node, ExecuteTrajectory, ACTION)
-        self._stamp = lambda: node.get_clock().now().to_msg()
+        self._node = node
 
     def can_plan(self) -> bool:
         """Whether the service that finds the motion is on the graph."""
@@ -151,13 +151,8 @@ class PathLink:
         on_answer: Callable[[np.ndarray | None, str], object],
     ) -> bool:
         """Request (n,) positions for T_base_tip [m]; ``on_answer`` takes them or the reason."""
-        request = GetPositionIK.Request()
-        asked = request.ik_request
-        asked.ik_link_name, asked.avoid_collisions = chain.tip_link, avoid_collisions
-        asked.pose_stamped.header.frame_id = chain.base_link
-        asked.pose_stamped.header.stamp = self._stamp()
-        asked.pose_stamped.pose = pose_from_matrix(T_base_tip)
-        asked.robot_state.is_diff = True
+        request = self._node.ik_request(T_base_tip, chain.base_link, chain.tip_link)
+        request.ik_request.avoid_collisions = avoid_collisions
 
         def take(response: Any) -> None:  # noqa: ANN401 (moveit_msgs has no types)
             if response.error_code.val != ErrorCode.SUCCESS:
@@ -179,7 +174,8 @@ class PathLink:
     ) -> bool:
         """Request the tip's motion from ``start`` (n,) along lines to waypoints (k, 4, 4) [m]."""
         request = GetCartesianPath.Request()
-        request.header.frame_id, request.header.stamp = chain.base_link, self._stamp()
+        request.header.frame_id = chain.base_link
+        request.header.stamp = self._node.get_clock().now().to_msg()
         request.link_name = chain.tip_link
         joints = JointState(name=list(chain.joint_names), position=start.tolist())
         request.start_state = RobotState(joint_state=joints, is_diff=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 import time
 from typing import Any
 
@@ -23,8 +24,8 @@ from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
 from ik_service.exceptions import OptionError
+from ik_service.extras.viewer.access_policy import host_name
 from ik_service.extras.viewer.link.remote_parameters import RemoteParameters
-from ik_service.extras.viewer.server.access_policy import host_name
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.partial_executor import PartialExecutor
 from ik_service.ros.common.qos import DESCRIPTION_QOS, MARKERS_QOS
@@ -146,44 +147,31 @@ class ViewerNode(Node):
         for _ in range(_STATE_TOPICS):
             self._states.spin_once(timeout_sec=0.0)
 
-    def subscribe(
-        self,
-        on_state: Callable[[JointState], None],
-        on_command: Callable[[JointState], None],
-        on_target: Callable[[PoseStamped], None],
-        on_diagnostics: Callable[[DiagnosticArray], None],
-        on_description: Callable[[str], None],
-        on_semantics: Callable[[str], None],
-        on_parameters: Callable[[ParameterEvent], None],
-        on_world: Callable[[MarkerArray], None],
-        on_pause: Callable[[str], None],
-    ) -> None:
+    def subscribe(self, take: Mapping[str, Callable[[Any], None]]) -> None:
         """
-        Subscribe to all topics.
+        Subscribe to topics; of texts, a callback gets the text instead of the message.
 
-        Callbacks are called in the thread that spins :attr:`main_executor`, but for the first two,
-        which :meth:`poll_states` calls; ``on_pause`` takes why the demo is paused, or an empty
-        text.
+        Callbacks are called in the thread that spins :attr:`main_executor`, but for those of the
+        states, which :meth:`poll_states` calls.
+
+        :param take: callbacks by topic.
         """
 
         def take_foreign(message: PoseStamped) -> None:
             if (message.header.stamp.sec, message.header.stamp.nanosec) not in self._own_stamps:
-                on_target(message)
+                take['target_pose'](message)
 
-        subscribe = self.create_subscription
-        group = self.state_group
-        subscribe(JointState, 'joint_states', on_state, NEWEST_QOS, callback_group=group)
-        subscribe(JointState, 'joint_command', on_command, NEWEST_QOS, callback_group=group)
+        subscribe, group = self.create_subscription, self.state_group
+        for topic in ('joint_states', 'joint_command'):
+            subscribe(JointState, topic, take[topic], NEWEST_QOS, callback_group=group)
         subscribe(PoseStamped, 'target_pose', take_foreign, 10)
-        subscribe(DiagnosticArray, 'diagnostics', on_diagnostics, 10)
-        for topic, take in (
-            ('robot_description', on_description),
-            ('robot_description_semantic', on_semantics),
-        ):
-            subscribe(String, topic, _taking_text(take), DESCRIPTION_QOS)
-        self._demo = subscribe(String, PAUSE_TOPIC, _taking_text(on_pause), DESCRIPTION_QOS)
-        subscribe(ParameterEvent, '/parameter_events', on_parameters, 100)
-        self._world = subscribe(MarkerArray, WORLD_TOPIC, on_world, MARKERS_QOS)
+        subscribe(DiagnosticArray, 'diagnostics', take['diagnostics'], 10)
+        self._texts = {
+            topic: subscribe(String, topic, partial(_take_text, take[topic]), DESCRIPTION_QOS)
+            for topic in ('robot_description', 'robot_description_semantic', PAUSE_TOPIC)
+        }
+        subscribe(ParameterEvent, '/parameter_events', take['/parameter_events'], 100)
+        self._world = subscribe(MarkerArray, WORLD_TOPIC, take[WORLD_TOPIC], MARKERS_QOS)
         self.main_executor.wake()
 
     def is_world_known(self) -> bool:
@@ -192,7 +180,7 @@ class ViewerNode(Node):
 
     def is_demo_there(self) -> bool:
         """Whether a demo that can be paused is on the graph."""
-        return self._demo.get_publisher_count() > 0
+        return self._texts[PAUSE_TOPIC].get_publisher_count() > 0
 
     def resume_demo(self) -> None:
         """Let the demo go on."""
@@ -215,11 +203,17 @@ class ViewerNode(Node):
         self, T_base_tip: np.ndarray, base_link: str, tip_link: str, on_response: OnResponse
     ) -> bool:
         """Ask ``compute_ik`` for a pose (4, 4) [m] of the tip; see :meth:`RequestClient.send`."""
+        return self.ik.send(self.ik_request(T_base_tip, base_link, tip_link), on_response)
+
+    def ik_request(
+        self, T_base_tip: np.ndarray, base_link: str, tip_link: str
+    ) -> GetPositionIK.Request:
+        """Return a request for a pose (4, 4) [m] of the tip."""
         request = GetPositionIK.Request()
         request.ik_request.ik_link_name = tip_link
         request.ik_request.pose_stamped = self._stamped(T_base_tip, base_link)
         request.ik_request.robot_state.is_diff = True
-        return self.ik.send(request, on_response)
+        return request
 
     def find_ik_node(self) -> str:
         """Return the full name of the node that offers ``compute_ik``; empty when none does."""
@@ -240,11 +234,8 @@ class ViewerNode(Node):
         return message
 
 
-def _taking_text(take: Callable[[str], None]) -> Callable[[String], None]:
-    def on_text(message: String) -> None:
-        take(message.data)
-
-    return on_text
+def _take_text(take: Callable[[str], None], message: String) -> None:
+    take(message.data)
 
 
 class RequestClient:

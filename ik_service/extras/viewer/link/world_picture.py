@@ -9,8 +9,7 @@ import numpy as np
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.exceptions import IkServiceError
-from ik_service.extras.viewer.scene.meshes import DrawnMesh
-from ik_service.extras.viewer.scene.parts import DrawnPart
+from ik_service.extras.viewer.scene.parts import DrawnMesh, DrawnPart
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.markers.world_markers import ATTACHED, CONTACTS, LINKS, OBJECTS, REMARKS

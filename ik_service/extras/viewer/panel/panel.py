@@ -12,20 +12,26 @@ from viser import uplot
 
 from ik_service.extras.viewer.link.node_monitor import ConnectionStatus
 from ik_service.extras.viewer.link.remote_parameters import Value
-from ik_service.extras.viewer.panel.joint_widgets import GripperButtons, JointSliders, NamedStates
-from ik_service.extras.viewer.panel.measures import JointPosition
-from ik_service.extras.viewer.panel.panel_html import (
+from ik_service.extras.viewer.panel.figures import (
     banner,
     collision_lines,
     Figures,
     figures_table,
+    JointPosition,
     joints_table,
     Level,
     remark_lines,
     StatusText,
 )
 from ik_service.extras.viewer.panel.solver_form import SolverForm
-from ik_service.extras.viewer.panel.widgets import on_choice, on_click, set_properties
+from ik_service.extras.viewer.panel.widgets import (
+    GripperButtons,
+    JointSliders,
+    NamedStates,
+    on_choice,
+    on_click,
+    set_properties,
+)
 
 SPAN = 20.0  # length of the history [s]
 

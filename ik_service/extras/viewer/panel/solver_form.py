@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import viser
 
 from ik_service.extras.viewer.link.remote_parameters import Field, Kind, Value
-from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
+from ik_service.extras.viewer.panel.figures import banner, Level, StatusText
 from ik_service.extras.viewer.panel.widgets import on_click, on_input, set_properties, set_value
 
 

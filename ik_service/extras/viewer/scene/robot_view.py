@@ -16,10 +16,10 @@ from ik_service.common.option_values import parse_positions
 from ik_service.common.quoting import listed
 from ik_service.exceptions import SrdfError
 from ik_service.extras.viewer.link.task_queue import LimitedLog
-from ik_service.extras.viewer.scene.meshes import MeshLoader
 from ik_service.extras.viewer.scene.parts import (
     collision_parts,
     DrawnPart,
+    MeshLoader,
     read_visuals,
     robot_parts,
 )
@@ -93,6 +93,8 @@ def select_robot(sources: RobotSources) -> RobotSelection | None:
     """Return the robot to show; None while no description is known."""
     own, node = dict(sources.own), dict(sources.node)
     urdf, text = _given(own, node, 'urdf', 'robot_description') or ('', sources.topic)
+    # Text from the topic is never a path.
+    srdf = _given(own, node, 'srdf', 'robot_description_semantic')
     trusted = bool(own.get('urdf') or own.get('robot_description'))
     served = None if trusted else sources.served
     if served is not None:
@@ -107,7 +109,7 @@ def select_robot(sources: RobotSources) -> RobotSelection | None:
         tool_frames=node.get(TOOL_FRAMES.name, '') if served is None else '',  # in that text
         trusted=trusted,
         xacro_args=own.get('xacro_args', '') if own.get('urdf') else '',
-        srdf=_srdf(own, node, sources.semantic_topic),
+        srdf=sources.semantic_topic if srdf is None else srdf_source(*srdf),
         srdf_trusted=bool(own.get('srdf') or own.get('robot_description_semantic')),
         package_dirs=own.get('package_dirs') or node.get('package_dirs', ''),
         file=None if served is None or not node.get('urdf') else _path(node['urdf']),
@@ -124,12 +126,6 @@ def needs_service(node: Mapping[str, str]) -> bool:
 
 def _path(name: str) -> Path:
     return Path(os.path.expanduser(name))
-
-
-def _srdf(own: Mapping[str, str], node: Mapping[str, str], topic: str) -> Source:
-    """Return the description of the planning groups; text from the topic is never a path."""
-    given = _given(own, node, 'srdf', 'robot_description_semantic')
-    return topic if given is None else srdf_source(*given)
 
 
 def _given(
@@ -173,7 +169,8 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     arm.chain.forward(q)  # compiles it
     arm.chain.jacobian(q)
     reach = float(arm.chain.arrays.reach[3])
-    return RobotView(arm, parts, _size(reach), joint_speeds(arm.chain), solid, remarks)
+    size = min(max(reach, 0.05), _LARGEST) if math.isfinite(reach) else _LARGEST
+    return RobotView(arm, parts, size, joint_speeds(arm.chain), solid, remarks)
 
 
 def _build_arm(selection: RobotSelection, report: Callable[[str], object]) -> Arm:
@@ -199,7 +196,3 @@ def _build_arm(selection: RobotSelection, report: Callable[[str], object]) -> Ar
     return build_arm(
         source, settings, trusted, xacro_args, package_dirs=folders, file=selection.file
     )
-
-
-def _size(reach: float) -> float:
-    return min(max(reach, 0.05), _LARGEST) if math.isfinite(reach) else _LARGEST

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import viser
 
-from ik_service.extras.viewer.path.preview import Preview
-from ik_service.extras.viewer.path.waypoints import Drawing
-from ik_service.extras.viewer.scene.models import ArmModel, set_pose, Style
+from ik_service.extras.viewer.preview import Preview
 from ik_service.extras.viewer.scene.robot_view import RobotView
-from ik_service.extras.viewer.scene.scene import Poses
+from ik_service.extras.viewer.scene.scene import ArmModel, Poses, set_pose, Style
+from ik_service.extras.viewer.waypoints import Drawing
 
 ALONG_PATH = Style(color=(0.05, 0.62, 0.45), opacity=0.35, scale=1.015)
 """Style of the arm that runs along the path: neither the arm's nor that of its other ghosts."""

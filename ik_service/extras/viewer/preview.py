@@ -1,9 +1,10 @@
-"""Timed motion along a path before it is executed, requested from the IK node."""
+"""Timed motion along a path: requested from the IK node, shown, and executed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 import math
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from ik_service.exceptions import TrajectoryError
 from ik_service.extras.viewer.link.path_link import PathAnswer, PathLink, PathSettings
 from ik_service.extras.viewer.link.task_queue import Newest, TaskQueue
-from ik_service.extras.viewer.path.waypoints import is_near
+from ik_service.extras.viewer.waypoints import is_near
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
@@ -73,16 +74,6 @@ def make_preview(chain: KinematicChain, answer: PathAnswer) -> Preview:
     return Preview(trajectory, fraction, answer.reason, tips, answer)
 
 
-@dataclass(frozen=True)
-class _Question:
-    """Path that a preview is wanted of; start: (n,) joint positions, None while unknown."""
-
-    chain: KinematicChain
-    corners: np.ndarray
-    settings: PathSettings
-    start: np.ndarray | None
-
-
 class PathPlanner:
     """
     Requests for the preview of one path after the other. To be used from one thread.
@@ -100,65 +91,49 @@ class PathPlanner:
     ) -> None:
         self._link, self._newest = link, Newest(tasks)
         self._on_preview, self._on_failure = on_preview, on_failure
-        self._question: _Question | None = None
-        self._is_sent = False
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a preview is in progress."""
-        return self._question is not None
+        self._send: Callable[[], bool] | None = None  # the request that is due
+        self.is_busy = False  # whether a preview is in progress
 
     def ask(
         self, chain: KinematicChain, corners: np.ndarray, settings: PathSettings, q: np.ndarray
     ) -> None:
         """Request the preview of lines between corners (k, 4, 4) [m] from the posture ``q``."""
+
+        def take_start(q: np.ndarray | None, reason: str) -> None:
+            if q is None:
+                self._fail(f'the arm cannot be where the path starts: {reason}')
+            else:
+                request_path(q)
+
+        def request_path(start: np.ndarray) -> None:
+            take = self._newest.taking(partial(self._take_path, chain))
+            self._send = partial(link.request_path, chain, start, corners[1:], settings, take)
+
         self.drop()
-        start = q if is_near(chain.forward(q), corners[0], _START_TOLERANCES) else None
-        self._question = _Question(chain, corners, settings, start)
+        self.is_busy, link = True, self._link
+        if is_near(chain.forward(q), corners[0], _START_TOLERANCES):
+            request_path(q)
+        else:
+            take = self._newest.taking(take_start)
+            avoid = settings.avoid_collisions
+            self._send = partial(link.request_start, chain, corners[0], avoid, take)
 
     def drop(self) -> None:
         """Drop the preview in progress."""
-        self._question, self._is_sent = None, False
+        self._send, self.is_busy = None, False
         self._newest.drop()
 
     def step(self) -> None:
         """Send the request that is due, unless a response is still to come."""
-        question = self._question
-        if question is None or self._is_sent:
-            return
-        if question.start is None:
-            self._is_sent = self._link.request_start(
-                question.chain,
-                question.corners[0],
-                question.settings.avoid_collisions,
-                self._newest.taking(self._take_start),
-            )
-        else:
-            self._is_sent = self._link.request_path(
-                question.chain,
-                question.start,
-                question.corners[1:],
-                question.settings,
-                self._newest.taking(self._take_path),
-            )
+        if self._send is not None and self._send():
+            self._send = None
 
-    def _take_start(self, q: np.ndarray | None, reason: str) -> None:
-        question = self._question
-        assert question is not None  # an answer to an earlier one does not come here
-        if q is None:
-            self._fail(f'the arm cannot be where the path starts: {reason}')
-            return
-        self._question = replace(question, start=q)
-        self._is_sent = False
-
-    def _take_path(self, answer: PathAnswer) -> None:
-        question = self._question
-        assert question is not None
+    def _take_path(self, chain: KinematicChain, answer: PathAnswer) -> None:
         if answer.message is None:
             self._fail(answer.reason or 'the arm cannot leave the first waypoint on this path')
             return
         try:
-            preview = make_preview(question.chain, answer)
+            preview = make_preview(chain, answer)
         except TrajectoryError as error:
             self._fail(f'the answer cannot be used: the trajectory {error}')
             return

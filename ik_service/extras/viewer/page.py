@@ -17,7 +17,7 @@ import threading
 from typing import Any
 
 from ik_service.exceptions import IkServiceError, MissingExtraError
-from ik_service.extras.viewer.server.access_policy import (
+from ik_service.extras.viewer.access_policy import (
     access_policy,
     AccessPolicy,
     EVERYWHERE,
@@ -243,7 +243,7 @@ def serve(
 
     :param search: whether the next free port is taken when that one is in use.
     :param allowed_hosts: further host names that the page is served under, of
-        :func:`ik_service.extras.viewer.server.access_policy.host_name`.
+        :func:`ik_service.extras.viewer.access_policy.host_name`.
     :param report: called with a sentence about each refused request, from another thread.
     :raises PortError: the port is in use, or the address is none of this machine's.
     :raises AccessControlError: this version of viser offers no place for the access control.

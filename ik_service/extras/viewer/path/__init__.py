@@ -1,1 +1,0 @@
-"""Paths that are drawn by waypoints, previewed and executed."""

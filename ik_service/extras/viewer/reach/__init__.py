@@ -1,1 +1,0 @@
-"""Tab of the capability maps: where an arm reaches, and how well."""

@@ -1,1 +1,0 @@
-"""Web server of the page and its access control."""

@@ -1,1 +1,0 @@
-"""Motion of the arm by buttons that are held."""
