@@ -387,7 +387,9 @@ class Session:
             for key in pressed:
                 if key == '?' or not self._keys.press(key, now):
                     say(KEYS_TEXT)
-            motion = self._keys.motion(now) or self._joystick_motion(now)
+            motion = self._keys.motion(now)
+            if motion is None and self._joystick is not None:
+                motion = self._joystick.motion(now, self._keys.speed)
             self._send(client, motion)
             self._show(client, motion, now)
 
@@ -396,10 +398,6 @@ class Session:
             return keys_within(_PERIOD)
         time.sleep(_PERIOD)
         return ''
-
-    def _joystick_motion(self, now: float) -> Motion | None:
-        joystick = self._joystick
-        return None if joystick is None else joystick.motion(now, self._keys.speed)
 
     def _send(self, client: TeleopClient, motion: Motion | None) -> None:
         """Send a motion; once one more, that asks for rest, and then nothing."""

@@ -11,7 +11,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.drawing.arm_shape import Faces, plane_of, skeleton, solid_arm
+from ik_service.drawing.arm_shape import plane_of, skeleton, solid_arm
 from ik_service.drawing.figures import ACCENT, BORDER, FAINT, GRID, INK, PALETTE
 from ik_service.kinematics.chain import KinematicChain
 
@@ -57,16 +57,19 @@ def light_of(axes: Axes3D) -> np.ndarray:
     return np.array([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)])
 
 
-def lit(faces: Faces, light: np.ndarray, color: np.ndarray, alpha: float) -> np.ndarray:
+def lit(triangles: np.ndarray, light: np.ndarray, color: np.ndarray, alpha: float) -> np.ndarray:
     """
     Return the colours (k, 3) of faces in the light of a lamp.
 
-    :param faces: k of them.
+    :param triangles: (k, 3, 3), facing outwards.
     :param light: (3,) unit vector towards the lamp.
     :param color: (3,) of the material.
     :param alpha: 1 for full colours, less for paler ones.
     """
-    brightness = 0.72 + 0.28 * faces.normals @ light
+    a, b, c = triangles.swapaxes(0, 1)
+    normals = np.cross(b - a, c - a)
+    sizes = np.maximum(np.linalg.norm(normals, axis=1), 1e-300)  # a face may be flat
+    brightness = 0.72 + 0.28 * normals @ light / sizes
     glare = np.clip(brightness - 0.9, 0.0, None)[:, None]
     return paler(np.clip(brightness[:, None] * color + glare, 0.0, 1.0), alpha)
 
@@ -105,13 +108,17 @@ def draw_arm(
     shape = solid_arm(chain, q)
     color_of = {'mount': rgb(_MOUNT), 'links': rgb(color), 'joints': 0.6 * rgb(color) + 0.1}
     light = light_of(axes)
-    faces = {name: getattr(shape, name) for name in color_of}
-    polygons = [polygon for part in faces.values() for polygon in part.polygons]
-    colors = np.vstack([lit(faces[name], light, color_of[name], alpha) for name in faces])
+    colors = np.vstack([lit(shape[name], light, color_of[name], alpha) for name in shape])
     axes.computed_zorder = False
     # Edges in the colour of their faces close the gaps between them.
     axes.add_collection3d(
-        Poly3DCollection(polygons, facecolors=colors, edgecolors=colors, linewidths=0.4, zorder=2)
+        Poly3DCollection(
+            np.concatenate([*shape.values()]),
+            facecolors=colors,
+            edgecolors=colors,
+            linewidths=0.4,
+            zorder=2,
+        )
     )
     T = chain.forward(q)
     draw_frame(axes, T, _TRIAD_SHARE * skeleton(chain, q).scale, alpha=alpha)
@@ -166,6 +173,8 @@ def show_space(axes: Axes3D, points: np.ndarray, ahead: np.ndarray) -> float:
     :param ahead: (3,) a point that the arm looks towards, such as the target [m].
     :returns: the height of the ground [m].
     """
+    from matplotlib.ticker import MaxNLocator
+
     low, high = points.min(axis=0), points.max(axis=0)
     low[2] = min(low[2], 0.0)
     size = max(float((high - low).max()), 1e-6)
@@ -179,7 +188,7 @@ def show_space(axes: Axes3D, points: np.ndarray, ahead: np.ndarray) -> float:
     for name, axis in (('x', axes.xaxis), ('y', axes.yaxis), ('z', axes.zaxis)):
         axis.set_pane_color((1.0, 1.0, 1.0, 1.0))
         axis.line.set_color(BORDER)
-        axis.set_major_locator(_few_ticks())
+        axis.set_major_locator(MaxNLocator(4))
         axis.set_label_text(f'{name} [m]', color=FAINT, fontsize=8)
         axis.labelpad = -4
         axis.set_tick_params(labelsize=7, colors=FAINT, pad=-1)
@@ -295,9 +304,3 @@ def _show_plane(axes: Axes, plane: np.ndarray, points: np.ndarray) -> None:
         name = 'xyz'[int(np.argmax(np.abs(direction)))]
         exact = np.abs(direction).max() > 1.0 - 1e-6
         axis.set_label_text(f'{name} [m]' if exact else 'in the plane of the arm [m]')
-
-
-def _few_ticks() -> object:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(4)

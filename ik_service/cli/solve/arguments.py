@@ -77,21 +77,25 @@ exit code: 0 solved (with --solver all: by at least one; with --path: all poses)
 
 def epilog() -> str:
     """Return the text below the options: terms, methods, options of solvers, examples."""
-    return f'{_WORDS}\n{_solver_lines()}\n{_option_lines()}\n{_EXAMPLES}'
-
-
-def _solver_lines() -> str:
     width = max(map(len, solver_names()))
-    lines = [f'  {name:{width}}  {solver_spec(name).summary}' for name in solver_names()]
-    return '\n'.join(['methods (--solver):', *lines, ''])
-
-
-def _option_lines() -> str:
-    lines = ['options (--set), for those methods that use them:']
+    methods = [f'  {name:{width}}  {solver_spec(name).summary}' for name in solver_names()]
+    options = []
     for name, text in option_texts().items():
-        lines += [f'  {name}']
-        lines += textwrap.wrap(text, 94, initial_indent=' ' * 6, subsequent_indent=' ' * 6)
-    return '\n'.join([*lines, ''])
+        indent = ' ' * 6
+        wrapped = textwrap.wrap(text, 94, initial_indent=indent, subsequent_indent=indent)
+        options += [f'  {name}', *wrapped]
+    return '\n'.join(
+        [
+            _WORDS,
+            'methods (--solver):',
+            *methods,
+            '',
+            'options (--set), for those methods that use them:',
+            *options,
+            '',
+            _EXAMPLES,
+        ]
+    )
 
 
 ALL = 'all'

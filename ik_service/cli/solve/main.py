@@ -8,18 +8,19 @@ from functools import partial
 
 from ik_service.cli.solve import plot
 from ik_service.cli.solve.arguments import ALL, parse
-from ik_service.cli.solve.json_output import json_text, solutions_json
 from ik_service.cli.solve.options import write_files
 from ik_service.cli.solve.outcome import compiling_notice, find_all, solve_request, SolverOutcome
-from ik_service.cli.solve.path_text import path_json, path_lines, write_joints
-from ik_service.cli.solve.request import PathRequest, read_path_request, read_request, Request
-from ik_service.cli.solve.text_output import (
+from ik_service.cli.solve.output import (
     comparison_lines,
+    json_text,
     outcome_lines,
     request_lines,
     solution_lines,
+    solutions_json,
     trace_lines,
 )
+from ik_service.cli.solve.path_text import path_json, path_lines, write_joints
+from ik_service.cli.solve.request import PathRequest, read_path_request, read_request, Request
 from ik_service.paths.preparation import PathKernels
 from ik_service.paths.search.path_solver import solve_path
 from ik_service.paths.search.result import PathResult

@@ -30,35 +30,24 @@ _MOST_REPEATS = 101  # calls of a solver in that time, at most; odd, so that one
 
 
 @dataclass(frozen=True)
-class SolveTimes:
-    """
-    Times of a solver.
-
-    :ivar solver: median time of warm calls in the compiled solver [s].
-    :ivar call: median time of these calls as Python sees them [s].
-    :ivar first: time of the first call, which loads or compiles the solver [s].
-    """
-
-    solver: float
-    call: float
-    first: float
-    repeats: int
-
-
-@dataclass(frozen=True)
 class SolverOutcome:
     """
-    Result of a solver, with its times.
+    Result of a solver, with the times of its calls as Python sees them.
 
     :ivar remark: its note on how it worked; may be empty.
-    :ivar result: the result; its time is that of a warm call.
+    :ivar result: the result; its time is the median of warm calls in the compiled solver.
+    :ivar call_time: median time of these calls [s].
+    :ivar first_call_time: of the first call, which loads or compiles the solver [s].
+    :ivar timed_calls: number of the warm calls.
     :ivar T_base_reached: (4, 4) pose of the tip at the result.
     """
 
     solver: str
     remark: str
     result: IkResult
-    timing: SolveTimes
+    call_time: float
+    first_call_time: float
+    timed_calls: int
     T_base_reached: np.ndarray
 
     @property
@@ -125,12 +114,13 @@ def _solve(request: Request, name: str, repeats: bool) -> SolverOutcome:
     while time.perf_counter() < end and len(times) < _MOST_REPEATS:
         times.append(_times(solver, T, seed))
     in_solver, calls = zip(*times, strict=True)
-    timing = SolveTimes(median(in_solver), median(calls), first, len(times))
     return SolverOutcome(
         solver=name,
         remark=getattr(solver, 'remark', ''),
-        result=replace(result, solve_time=timing.solver),
-        timing=timing,
+        result=replace(result, solve_time=median(in_solver)),
+        call_time=median(calls),
+        first_call_time=first,
+        timed_calls=len(times),
         T_base_reached=chain.forward(result.q),
     )
 

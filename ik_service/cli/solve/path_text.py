@@ -19,9 +19,8 @@ from ik_service.cli.formatting import (
     table,
     time_text,
 )
-from ik_service.cli.solve.json_output import document
+from ik_service.cli.solve.output import document, margin_text, robot_lines
 from ik_service.cli.solve.request import PathRequest
-from ik_service.cli.solve.text_output import margin_text, robot_lines
 from ik_service.paths.search.result import PathResult
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 

@@ -79,7 +79,9 @@ class Request(ArmRequest):
 def read_request(arguments: Namespace) -> Request:
     """Read the request of a command line; raises IkServiceError, naming the valid values."""
     urdf, chain = read_chain(arguments)
-    options = _options(arguments)
+    turned = arguments.xyz is None or any((arguments.rpy, arguments.quaternion))
+    values = read_settings(arguments.set)
+    options = task_options(arguments, values, turned, '--rpy or --quaternion')
     T, origin = _target(arguments, chain)
     collisions = collision_checker(arguments, chain)
     guessed = arguments.seed is None and options.seed_source != 'given'
@@ -140,11 +142,6 @@ def given_posture(
     if isinstance(words, str):
         return named_seed(chain, words)
     return None if words is None else _vector(words, chain, name)
-
-
-def _options(arguments: Namespace) -> IkOptions:
-    turned = arguments.xyz is None or any((arguments.rpy, arguments.quaternion))
-    return task_options(arguments, read_settings(arguments.set), turned, '--rpy or --quaternion')
 
 
 def task_options(

@@ -82,9 +82,18 @@ class CellFrames:
         self._message = message
         self._clock = node.get_clock()
         self._latched: list[Publisher] = []
-        static = [*_standing(world, arms)]
+        static = [
+            _transform(world, arm.robot.root_link, arm.T_world_root)
+            for arm in arms
+            if arm.T_world_root is not None
+        ]
         if frames == 'all':
-            static += [stamped for arm in arms for stamped in _fixed(arm)]
+            static += [
+                _transform(joint.parent, joint.child, joint.T_parent_joint)
+                for arm in arms
+                for joint in arm.robot.joints.values()
+                if not joint.movable
+            ]
             self._moving = [_MovingFrames(arm, measured[arm.entry.name]) for arm in arms]
             self._publisher = node.create_publisher(message, '/tf', 100)
             self._describe(node, arms)
@@ -170,18 +179,6 @@ class _JointFrame:
         turned.z = d * z + a * y - b * x + c * w
         turned.w = d * w - a * x - b * y - c * z
         return message
-
-
-def _standing(world: str, arms: Sequence[DescribedArm]) -> Iterator[TransformStamped]:
-    for arm in arms:
-        if arm.T_world_root is not None:
-            yield _transform(world, arm.robot.root_link, arm.T_world_root)
-
-
-def _fixed(arm: DescribedArm) -> Iterator[TransformStamped]:
-    for joint in arm.robot.joints.values():
-        if not joint.movable:
-            yield _transform(joint.parent, joint.child, joint.T_parent_joint)
 
 
 def _transform(parent: str, child: str, T: np.ndarray) -> TransformStamped:

@@ -127,8 +127,10 @@ def _joint_limits(cell: Cell, arm: ArmEntry, robot: RobotModel) -> str:
 
 def _check_names(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
     links = [link.removeprefix(arm.prefix) for link in robot.links]
+    tools = (name.split('.') for name in arm.parameters if name.startswith('tool_frames.'))
+    known = {*links, *(parts[1].removeprefix(arm.prefix) for parts in tools)}
     for key, name in (('base_link', arm.base_link), ('tip_link', arm.tip_link)):
-        if name and name not in links and name not in _tool_frames(arm):
+        if name and name not in known:
             reason = f'the robot has no link {name!r} (without prefix); {suggested(name, links)}'
             raise cell.error(arm.name, key, reason)
     joints = [joint.removeprefix(arm.prefix) for joint in robot.movable_joint_names]
@@ -145,11 +147,6 @@ def _check_start(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
         reason = fault_of_start(robot, f'{arm.prefix}{name}', positions)
         if reason:
             raise cell.error(arm.name, f'initial_positions.{name}', reason)
-
-
-def _tool_frames(arm: ArmEntry) -> set[str]:
-    names = (name for name in arm.parameters if name.startswith('tool_frames.'))
-    return {name.split('.')[1].removeprefix(arm.prefix) for name in names}
 
 
 def _place(cell: Cell, arm: ArmEntry, robot: RobotModel) -> np.ndarray | None:

@@ -10,11 +10,11 @@ import threading
 import time
 from typing import Any
 
-import rclpy
 from rclpy.client import Client
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.task import Future
 
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.extras.conformance.answers import (
@@ -144,7 +144,7 @@ class ServerConnection:
         if not client.server_is_ready():
             name = self.node.resolve_topic_name(action)
             raise NotSupportedError(f'there is no action {name}')
-        return SentGoal(self, client, goal, asked)
+        return SentGoal(client, goal, asked, self.patience)
 
     def _client(self, kind: type, service: str) -> Client:
         client = self._clients.get(service)
@@ -155,73 +155,51 @@ class ServerConnection:
 
 
 class SentGoal:
-    """Goal of an action, from its sending to its result."""
+    """Goal of an action that was accepted; CheckFailedError where it is not, or not in time."""
 
     def __init__(
-        self,
-        connection: ServerConnection,
-        client: ThreadSafeActionClient,
-        goal: object,
-        asked: str,
+        self, client: ThreadSafeActionClient, goal: object, asked: str, patience: float
     ) -> None:
-        self._connection, self._asked = connection, asked
-        self._answered, self._ended = threading.Event(), threading.Event()
-        self._handle: Any = None
-        self._result: Any = None
-        executor = connection.node.executor
-        assert executor is not None  # the node spins
-        self._executor = executor
-        # By the executor's thread: rclpy drops an answer that comes before it has noted the goal.
-        executor.create_task(self._send, client, goal)
+        self._asked = asked
+        answer = client.send_goal_async(goal)
+        if not _wait(answer, patience):
+            raise NoAnswerError(asked, f'no answer within {patience:g} s', 'an answer')
+        self._handle = answer.result()
+        if not self._handle.accepted:
+            raise CheckFailedError(asked, 'a rejection', 'a result with an error code')
+        self._result: Future = self._handle.get_result_async()
 
     @property
     def ended(self) -> bool:
         """Whether the result has come."""
-        return self._ended.is_set()
+        return bool(self._result.done())
 
     def cancel(self) -> None:
         """Ask for the cancellation."""
-        self._executor.create_task(self._accepted().cancel_goal_async)
+        self._handle.cancel_goal_async()
 
     def result(self, patience: float) -> Any:  # noqa: ANN401  of the type of the action
-        """Wait some seconds for the result and return it; CheckFailedError if rejected or late."""
-        self._accepted()
-        if not self._ended.wait(patience):
+        """Wait some seconds for the result and return it; NoAnswerError if it is late."""
+        if not _wait(self._result, patience):
             raise NoAnswerError(self._asked, f'no result within {patience:g} s', 'a result')
-        return self._result.result
-
-    def _accepted(self) -> Any:  # noqa: ANN401
-        patience = self._connection.patience
-        if not self._answered.wait(patience):
-            raise NoAnswerError(self._asked, f'no answer within {patience:g} s', 'an answer')
-        if not self._handle.accepted:
-            raise CheckFailedError(self._asked, 'a rejection', 'a result with an error code')
-        return self._handle
-
-    def _send(self, client: ThreadSafeActionClient, goal: object) -> None:
-        client.send_goal_async(goal).add_done_callback(self._on_answer)
-
-    def _on_answer(self, future: rclpy.task.Future) -> None:
-        self._handle = future.result()
-        if self._handle.accepted:
-            self._handle.get_result_async().add_done_callback(self._on_result)
-        self._answered.set()
-
-    def _on_result(self, future: rclpy.task.Future) -> None:
-        self._result = future.result()
-        self._ended.set()
+        return self._result.result().result
 
 
 def _answer(client: Client, request: object, patience: float) -> tuple[Any, float] | None:
     """Return the answer to a request, and how long it took [s]; None if there is none in time."""
-    done = threading.Event()
     began = time.monotonic()
     future = client.call_async(request)
-    future.add_done_callback(lambda _: done.set())
-    if not done.wait(patience):
+    if not _wait(future, patience):
         client.remove_pending_request(future)
         return None
     return future.result(), time.monotonic() - began
+
+
+def _wait(future: Future, seconds: float) -> bool:
+    """Wait for a future that another thread completes; return whether it was in time."""
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    return done.wait(seconds)
 
 
 @contextmanager

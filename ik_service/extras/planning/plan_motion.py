@@ -12,8 +12,13 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.planning.constrained_search import constrained_trajectory, ConstrainedSearch
-from ik_service.extras.planning.constraints import PathConstraints, Projection, TaskRows
+from ik_service.extras.planning.constraints import (
+    constrained_trajectory,
+    ConstrainedSearch,
+    PathConstraints,
+    Projection,
+    TaskRows,
+)
 from ik_service.extras.planning.goal_postures import (
     checked_goals,
     Goal,

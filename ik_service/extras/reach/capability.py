@@ -13,8 +13,8 @@ import numpy as np
 from ik_service.common.quoting import safe_repr, truncate
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.grid import axes_of, spacing_of
-from ik_service.extras.reach.map_group import check_place, read_group, Reader, write_group
 from ik_service.extras.scale.chain_spec import ChainSpec
+from ik_service.extras.scale.group_files import check_place, read_group, Reader, write_group
 from ik_service.kinematics.chain import KinematicChain
 
 _SAME = 1e-6  # by how much poses [m] and limits [rad] or [m] may differ

@@ -16,10 +16,10 @@ from ik_service.common.quoting import safe_repr
 from ik_service.common.threads import core_count
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.capability import CapabilityMap
-from ik_service.extras.reach.map_group import read_group, Reader, write_group
 from ik_service.extras.reach.reach_kernels import look_up
 from ik_service.extras.reach.region import around, Region
 from ik_service.extras.scale.chain_spec import ChainSpec
+from ik_service.extras.scale.group_files import read_group, Reader, write_group
 from ik_service.kinematics.pose_error import check_transform
 
 KIND = 'inverse map'

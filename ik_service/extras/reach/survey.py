@@ -9,7 +9,7 @@ of them, and the share they miss is measured on a sample, which is searched for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 import os
@@ -139,7 +139,9 @@ def summary(chain: KinematicChain, answers: ResultStore, width: int) -> Summary:
     count = answers.size // width
     reached, free = np.empty((2, count, width), bool)
     best = np.full((2, count), np.nan)
-    for first, last in _parts(count, width):
+    size = max(1, _ROWS // width)
+    for first in range(0, count, size):
+        last = min(first + size, count)
         rows = first * width, last * width
         status = answers.read('status', *rows)
         free[first:last] = (status == _SUCCESS).reshape(-1, width)
@@ -152,13 +154,6 @@ def summary(chain: KinematicChain, answers: ResultStore, width: int) -> Summary:
             np.fmax.at(row, at, values)
     reached |= free
     return Summary(reached, free, *best)
-
-
-def _parts(count: int, width: int) -> Iterator[tuple[int, int]]:
-    """Yield the first position of parts, and the one after their last."""
-    size = max(1, _ROWS // width)
-    for first in range(0, count, size):
-        yield first, min(first + size, count)
 
 
 def capability_map(

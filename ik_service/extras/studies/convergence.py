@@ -122,28 +122,30 @@ def _draw(path: Path, records: list[Record]) -> None:
     with figures.sheet(path, 13, 7.6) as figure:
         grid = figure.subplots(2, len(ARMS), sharex='row', sharey='row')
         for number, arm in enumerate(ARMS):
-            own = [record for record in records if record.arm == arm]
-            _draw_share(grid[0, number], own, 'iterations')
+            for record in [record for record in records if record.arm == arm]:
+                label = figures.method_label(record.method)
+                draw_share(grid[0, number], record, 'iterations', label=label)
+                draw_share(grid[1, number], record, 'time', scale=1e6)
             grid[0, number].set(xlabel='iterations, over all searches')
             grid[0, number].set_title(f'{arm}: poses reached [%]')
-            _draw_share(grid[1, number], own, 'time', scale=1e6)
             grid[1, number].set(xlabel='time [µs]')
         handles, labels = grid[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc='outside lower center', ncols=len(labels))
 
 
-def _draw_share(axes: Axes, records: list[Record], quantity: str, scale: float = 1.0) -> None:
+def draw_share(
+    axes: Axes,
+    record: Record,
+    quantity: str,
+    scale: float = 1.0,
+    label: str | None = None,
+    linestyle: str = '-',
+) -> None:
     """Draw the share of the poses that is reached within an effort, over the effort."""
-    for record in records:
-        effort = np.sort(scale * getattr(record, quantity)[record.success])
-        share = 100.0 * np.arange(1, len(effort) + 1) / len(record.success)
-        axes.step(
-            np.maximum(effort, 1e-9),
-            share,
-            where='post',
-            color=figures.method_color(record.method),
-            label=figures.method_label(record.method),
-        )
+    effort = np.maximum(np.sort(scale * getattr(record, quantity)[record.success]), 1e-9)
+    share = 100.0 * np.arange(1, len(effort) + 1) / len(record.success)
+    color = figures.method_color(record.method)
+    axes.step(effort, share, where='post', color=color, label=label, linestyle=linestyle)
     axes.set(xscale='log', ylim=(0, 102))
 
 

@@ -303,13 +303,9 @@ def _summary(outcome: CaseResult) -> dict[str, object]:
         'held_position_error': held.position_error.max(),
         'held_orientation_error': held.orientation_error.max(),
         'circle_largest_error': circle.position_error.max(),
-        'circle_rms_error': _rms(circle.position_error),
+        'circle_rms_error': float(np.sqrt(np.mean(circle.position_error**2))),
         'circle_largest_command_error': circle.command_error.max(),
     }
-
-
-def _rms(errors: np.ndarray) -> float:
-    return float(np.sqrt(np.mean(np.square(errors))))
 
 
 def _draw(path: Path, outcomes: list[CaseResult]) -> None:

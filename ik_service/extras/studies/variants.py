@@ -17,7 +17,14 @@ import numpy as np
 
 from ik_service.drawing import figures
 from ik_service.extras.studies.arms import ARMS, load_arm, Search, SingleSearch
-from ik_service.extras.studies.convergence import add_arguments, measure, problems, Record, summary
+from ik_service.extras.studies.convergence import (
+    add_arguments,
+    draw_share,
+    measure,
+    problems,
+    Record,
+    summary,
+)
 from ik_service.extras.studies.tables import write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions, VARIANTS
@@ -81,26 +88,13 @@ def _draw(path: Path, runs: Runs, searches: Searches) -> None:
         for row, name in zip(grid, methods(), strict=True):
             for axes, arm in zip(row, ARMS, strict=False):
                 for variant in VARIANTS:
-                    _draw_share(axes, runs[arm, name, variant], variant)
+                    record, style = runs[arm, name, variant], _STYLES[variant]
+                    draw_share(axes, record, 'iterations', label=variant, linestyle=style)
                 axes.set_title(f'{figures.method_label(name)}, {arm}: poses reached [%]')
             _draw_search(row[-1], name, searches)
         for axes in grid[-1]:
             axes.set(xlabel='iterations')
         grid[0, 0].legend(loc='lower right')
-
-
-def _draw_share(axes: Axes, record: Record, variant: str) -> None:
-    """Draw the share of the poses that is reached within so many iterations."""
-    effort = np.sort(record.iterations[record.success])
-    axes.step(
-        np.maximum(effort, 1),
-        100.0 * np.arange(1, len(effort) + 1) / len(record.success),
-        where='post',
-        color=figures.method_color(record.method),
-        linestyle=_STYLES[variant],
-        label=variant,
-    )
-    axes.set(xscale='log', ylim=(0, 102))
 
 
 def _draw_search(axes: Axes, name: str, searches: Searches) -> None:

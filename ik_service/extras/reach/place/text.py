@@ -16,8 +16,7 @@ from ik_service.cli.formatting import (
     pose_text,
     table,
 )
-from ik_service.cli.solve.json_output import document
-from ik_service.cli.solve.text_output import free_axes, robot_lines
+from ik_service.cli.solve.output import document, free_axes, robot_lines
 from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.extras.reach.place.request import PlaceRequest
 from ik_service.extras.reach.placement import Placement, PlaceSearch

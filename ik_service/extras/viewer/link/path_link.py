@@ -18,6 +18,7 @@ from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from ik_service.extras.viewer.link.remote_parameters import response_of
 from ik_service.extras.viewer.link.viewer_node import RequestClient, ViewerNode
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
@@ -88,7 +89,7 @@ class Execution:
             handle.cancel_goal_async()
 
     def _on_answer(self, future: Future) -> None:
-        handle = _result(future)
+        handle = response_of(future)
         if handle is None or not handle.accepted:
             reason = 'the IK node has not accepted the trajectory; its log says why'
             self._on_end(ExecutionEnd(is_success=False, reason=reason))
@@ -100,7 +101,7 @@ class Execution:
             handle.cancel_goal_async()
 
     def _on_result(self, future: Future) -> None:
-        answer = _result(future)
+        answer = response_of(future)
         if answer is None:
             self._on_end(ExecutionEnd(is_success=False, reason='the IK node did not answer'))
             return
@@ -214,8 +215,3 @@ def _read_answer(response: Any) -> PathAnswer:  # noqa: ANN401 (moveit_msgs has 
         return PathAnswer(None, 0.0, refusal_of(PATH_SERVICE, code))
     has_motion = len(response.solution.joint_trajectory.points) > 1
     return PathAnswer(response.solution if has_motion else None, fraction, message_of(code))
-
-
-def _result(future: Future) -> Any | None:  # noqa: ANN401 (a message of any action)
-    """Return the result of a future; None when it failed."""
-    return None if future.cancelled() or future.exception() else future.result()

@@ -128,7 +128,7 @@ class RemoteParameters:
         """Request parameters with their descriptions."""
 
         def on_list(future: Future) -> None:
-            listed = _response(future)
+            listed = response_of(future)
             found = [
                 name
                 for name in (listed.result.names if listed else [])
@@ -143,7 +143,7 @@ class RemoteParameters:
         """Set parameters; ``on_result`` takes them and the node's refusal, empty for none."""
 
         def on_set(future: Future) -> None:
-            response = _response(future)
+            response = response_of(future)
             if response is None:
                 on_result(values, 'the node did not answer')
                 return
@@ -158,12 +158,12 @@ class RemoteParameters:
 
     def _describe(self, names: list[str], on_fields: OnFields, on_values: OnValues) -> None:
         def on_described(future: Future) -> None:
-            described = _response(future)
+            described = response_of(future)
             if described:
                 self._client.get_parameters(names, lambda f: on_read(f, described.descriptors))
 
         def on_read(future: Future, descriptors: list[ParameterDescriptor]) -> None:
-            response = _response(future)
+            response = response_of(future)
             if response:
                 values = [_plain(parameter_value_to_python(value)) for value in response.values]
                 on_values(dict(zip(names, values, strict=True)))
@@ -180,7 +180,7 @@ def changed_values(event: ParameterEvent) -> dict[str, Value]:
     }
 
 
-def _response(future: Future) -> Any | None:  # noqa: ANN401 (a message of any service)
+def response_of(future: Future) -> Any | None:  # noqa: ANN401 (a message of any service or action)
     """Return the response of a call; None when it failed."""
     return None if future.cancelled() or future.exception() else future.result()
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ik_service.common.quoting import named
 from ik_service.common.regular_file import open_regular, read_regular
+from ik_service.common.transforms import rigid_transform, rotation_from_z_to
 from ik_service.drawing.revolved_surface import capsule_surface
 from ik_service.exceptions import MissingExtraError
 from ik_service.model.description import RobotDescription
@@ -298,11 +299,10 @@ def skeleton(robot: Robot) -> tuple[DrawnPart, ...]:
         end = joint.T_parent_joint[:3, 3]
         length = float(np.linalg.norm(end))
         if length > _SHORTEST_BONE:
-            T = _along(end)
+            T = rigid_transform(rotation_from_z_to(end / length), end / 2)
             parts.append(DrawnPart(joint.parent, Cylinder(_BONE, length), T, _BONE_COLOR))
         if joint.movable:
-            T = np.eye(4)
-            T[:3, 3] = end
+            T = rigid_transform(None, end)
             parts.append(DrawnPart(joint.parent, Sphere(_KNUCKLE), T, _KNUCKLE_COLOR))
     return tuple(parts)
 
@@ -322,14 +322,3 @@ def _parts(visual: Visual, loader: MeshLoader) -> Iterator[DrawnPart]:
         yield DrawnPart(visual.link, mesh, T, visual.color or mesh.color)
     if not meshes:
         yield DrawnPart(visual.link, _PLACEHOLDER, T, visual.color)
-
-
-def _along(end: np.ndarray) -> np.ndarray:
-    """Return the pose (4, 4) of a cylinder from the origin to a point."""
-    z = end / np.linalg.norm(end)
-    aside = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
-    x = aside / np.linalg.norm(aside)
-    T = np.eye(4)
-    T[:3, :3] = np.column_stack([x, np.cross(z, x), z])
-    T[:3, 3] = end / 2
-    return T

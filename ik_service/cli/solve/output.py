@@ -1,12 +1,16 @@
-"""Text output of ``ik_solve``: request, outcome, iterations, and solvers compared."""
+"""Output of `ik_solve`, as text for people and as JSON: request, outcome, iterations, solvers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from enum import Enum
+import json
 import math
 
 import numpy as np
 
+from ik_service import __version__
 from ik_service.cli.formatting import (
     angle_text,
     distance_text,
@@ -23,8 +27,165 @@ from ik_service.cli.formatting import (
 from ik_service.cli.solve.options import ArmRequest
 from ik_service.cli.solve.outcome import Refusal, Solutions, SolverOutcome
 from ik_service.cli.solve.request import Request
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_spec
+from ik_service.solvers.result import IkTrace
+
+FORMAT = 1  # number of the format; it grows when a name or a meaning in it changes
+
+
+def json_text(request: Request, outcomes: Sequence[SolverOutcome | Refusal], traced: bool) -> str:
+    """
+    Return request and outcomes as JSON.
+
+    Units are in the names; otherwise positions are in [m], and joint values in the ``unit`` of
+    their joint, [rad] or [m]. Infinity and NaN are null.
+    """
+    solved = [outcome for outcome in outcomes if isinstance(outcome, SolverOutcome)]
+    return _document(
+        request,
+        any(outcome.result.success for outcome in solved),
+        traced,
+        results=[_result(outcome, traced) for outcome in solved],
+        refused=[asdict(outcome) for outcome in outcomes if isinstance(outcome, Refusal)],
+    )
+
+
+def solutions_json(request: Request, solutions: Solutions) -> str:
+    """Return request and all solutions as JSON, with the units of :func:`json_text`."""
+    return _document(
+        request,
+        len(solutions.q) > 0,
+        False,
+        solutions=[
+            {'q': q, 'motion_from_seed': motion}
+            for q, motion in zip(solutions.q, solutions.motion, strict=True)
+        ],
+        incomplete=solutions.incomplete,
+        call_time_s=solutions.call_time,
+    )
+
+
+def _document(request: Request, solved: bool, traced: bool, **answer: object) -> str:
+    """Return a request and the answer to it as JSON."""
+    return document(
+        request,
+        solved,
+        target=_target(request),
+        seed=request.seed,
+        avoid_collisions=request.collisions is not None,
+        options={**asdict(request.options), 'record_trace': traced},
+        **answer,
+        notes=request.notes,
+    )
+
+
+def document(request: ArmRequest, solved: bool, **members: object) -> str:
+    """Return an answer as JSON, with the arm it is for."""
+    head = {
+        'format': FORMAT,
+        'ik_service': __version__,
+        'solved': solved,
+        'robot': _robot(request),
+        'joints': _joints(request),
+    }
+    plain = _plain({**head, **members})
+    return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _robot(request: ArmRequest) -> dict[str, object]:
+    chain = request.chain
+    return {
+        'name': chain.robot.name,
+        'urdf': str(request.urdf),
+        'base_link': chain.base_link,
+        'tip_link': chain.tip_link,
+        'locked': chain.locked,
+    }
+
+
+def _joints(request: ArmRequest) -> list[dict[str, object]]:
+    chain = request.chain
+    return [
+        {
+            'name': name,
+            'type': chain.robot.joints[name].type.value,
+            'unit': 'm' if slides else 'rad',
+            'lower': chain.lower[i],
+            'upper': chain.upper[i],
+        }
+        for i, (name, slides) in enumerate(zip(chain.joint_names, request.slides, strict=True))
+    ]
+
+
+def _target(request: Request) -> dict[str, object]:
+    return {
+        'from': request.origin,
+        'random_seed': request.random_seed,
+        **_pose(request.T_base_target),
+        'orientation_free': not request.has_orientation,
+    }
+
+
+def _result(outcome: SolverOutcome, traced: bool) -> dict[str, object]:
+    result = outcome.result
+    return {
+        'solver': outcome.solver,
+        'remark': outcome.remark,
+        'success': result.success,
+        'status': result.status,
+        'reason': result.reason,
+        'hint': result.hint,
+        'collision': result.collision,
+        'q': result.q,
+        'reached': _pose(outcome.T_base_reached),
+        'position_error_m': result.position_error,
+        'orientation_error_rad': result.orientation_error,
+        'iterations': result.iterations,
+        'searches': result.searches,
+        'motion_from_seed': outcome.motion,
+        'solve_time_s': result.solve_time,
+        'call_time_s': outcome.call_time,
+        'first_call_time_s': outcome.first_call_time,
+        'timed_calls': outcome.timed_calls,
+        'trace': _trace(outcome.trace) if traced else None,
+    }
+
+
+def _trace(trace: IkTrace) -> dict[str, object]:
+    return {
+        'search': trace.search,
+        'q': trace.q,
+        'step': trace.step,
+        'position_error_m': trace.position_error,
+        'orientation_error_rad': trace.orientation_error,
+    }
+
+
+def _pose(T: np.ndarray) -> dict[str, object]:
+    return {
+        'position': T[:3, 3],
+        'quaternion_xyzw': quaternion_xyzw_from_rotation(T[:3, :3]),
+        'matrix': T,
+    }
+
+
+def _plain(value: object) -> object:
+    """Return a value in the types of JSON."""
+    if isinstance(value, dict):
+        return {str(key): _plain(member) for key, member in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(member) for member in value]
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (str, int, type(None))) else str(value)
 
 
 def solution_lines(request: Request, solutions: Solutions) -> list[str]:
@@ -40,14 +201,9 @@ def solution_lines(request: Request, solutions: Solutions) -> list[str]:
     if count == 0:
         return lines
     rows: list[Sequence[str]] = [('', *(str(i + 1) for i in range(len(names))), 'motion', '')]
-    found = zip(solutions.q, solutions.motion, strict=True)
-    rows += [_solution_row(request, k, *row) for k, row in enumerate(found)]
+    for k, (q, motion) in enumerate(zip(solutions.q, solutions.motion, strict=True), 1):
+        rows.append((str(k), *(number_text(value, 4) for value in q), *_largest(request, motion)))
     return [*lines, '', *table(rows, left=(len(names) + 2,))]
-
-
-def _solution_row(request: Request, k: int, q: np.ndarray, motion: np.ndarray) -> tuple[str, ...]:
-    """Return number, joint values [rad] or [m], and the largest motion from the seed."""
-    return (str(k + 1), *(number_text(value, 4) for value in q), *_largest(request, motion))
 
 
 def _largest(request: Request, motion: np.ndarray) -> tuple[str, str]:
@@ -110,7 +266,10 @@ def outcome_lines(request: Request, outcome: SolverOutcome) -> list[str]:
     if outcome.remark:
         lines += labelled('', outcome.remark)
     lines += labelled('Effort', effort_text(result.iterations, result.searches))
-    lines += labelled('Time', _time_text(outcome))
+    times = (result.solve_time, outcome.call_time, outcome.first_call_time)
+    solver, call, first = map(time_text, times)
+    text = f'{solver} in the solver, {call} the whole call; first call {first} (loads the solver)'
+    lines += labelled('Time', text)
     return [*lines, '', *joint_table(request, outcome)]
 
 
@@ -119,7 +278,7 @@ def comparison_lines(request: Request, outcomes: Sequence[SolverOutcome | Refusa
     answered = [outcome for outcome in outcomes if isinstance(outcome, SolverOutcome)]
     rows = [_COMPARISON_HEADING, *(_comparison_row(request, outcome) for outcome in answered)]
     lines = ['', *table(rows, left=(0, 1, 7)), '']
-    repeats = min(outcome.timing.repeats for outcome in answered)
+    repeats = min(outcome.timed_calls for outcome in answered)
     lines += labelled('Time', f'median in the solver, of {repeats} warm calls or more')
     lines += labelled('Motion', 'of the joint that moves most from the seed')
     for outcome in outcomes:
@@ -224,7 +383,7 @@ def _comparison_row(request: Request, outcome: SolverOutcome) -> tuple[str, ...]
         angle_text(result.orientation_error) if request.has_orientation else 'free',
         str(result.iterations),
         str(result.searches),
-        time_text(outcome.timing.solver),
+        time_text(result.solve_time),
         '  '.join(_largest(request, outcome.motion)),
     )
 
@@ -240,14 +399,6 @@ def margin_text(value: float, lower: float, upper: float, slides: bool) -> tuple
     if margin < _AT_LIMIT:
         return 'at the limit', ''
     return joint_value_text(margin, slides)
-
-
-def _time_text(outcome: SolverOutcome) -> str:
-    timing = outcome.timing
-    return (
-        f'{time_text(timing.solver)} in the solver, {time_text(timing.call)} the whole call; '
-        f'first call {time_text(timing.first)} (loads the solver)'
-    )
 
 
 def free_axes(options: IkOptions) -> list[str]:
