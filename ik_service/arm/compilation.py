@@ -10,15 +10,19 @@ which runs this module, and loaded from the cache on disk:
     python -m ik_service.arm.compilation --paths [--elimination]
     python -m ik_service.arm.compilation --collisions
 
+``--then`` between such words makes one process compile several things, one after the other. What
+their kernels have in common is compiled once there.
+
 Kernels depend on the method, and on whether it is for a chain or a tree, not on the arm, but that
 some arms need the elimination. The process runs at low priority.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import groupby
 import os
 import sys
 import threading
@@ -27,31 +31,32 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.group import SolverSettings
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.resources import urdf_path
-from ik_service.exceptions import CompilationError
+from ik_service.exceptions import CompilationError, OptionError
 from ik_service.jit.cached_files import cache_folder
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.robot import Robot
 from ik_service.solvers.batch import BatchKernels
-from ik_service.solvers.registry import load_solvers, loaded_modules
+from ik_service.solvers.registry import DEFAULT_SOLVER, load_solvers, loaded_modules
 from ik_service.solvers.solver import Solver
 
-DONE = 'compiled'  # last line of the process's output
+DONE = 'compiled'  # begins the line that the process prints after each thing, with its number
 _MODULE = 'ik_service.arm.compilation'
 _TREE, _PATHS, _BATCH, _ELIMINATION = '--tree', '--paths', '--batch', '--elimination'
-_COLLISIONS = '--collisions'
+_COLLISIONS, _THEN = '--collisions', '--then'
 _PATIENCE = 600.0  # time for the compiler [s]
 MOST_WAITING = 4  # solvers that are compiled or wait for it, at most
 Compiled = Solver | CartesianPathKernels | BatchKernels  # anything that can be compiled
+_Words = tuple[str, ...]  # of the command line, for one thing to compile
 
 
 _TURN = threading.Lock()
 """Held by the compiler that compiles: of several nodes, all but the first find its kernels."""
 
 _STARTING = threading.Lock()
-_starting: dict[tuple[str, ...], threading.Thread] = {}
-"""Compilations for the first start of a node in this process, of which there may be several."""
+_starting: dict[_Words, threading.Event] = {}
+"""Compilations for the first start of a node in this process, with what is set at their end."""
 
 _LOOK = 0.5  # time between two looks whether a compiler that waits shall end [s]
 
@@ -66,7 +71,7 @@ class Compiler:
     def __init__(self, warn: Callable[[str], object]) -> None:
         self._warn = warn
         self._children: set[ChildProcess] = set()
-        self._first: list[threading.Thread] = []
+        self._first: list[threading.Event] = []
         self._ended = False
         self._places = threading.Semaphore(MOST_WAITING)
 
@@ -74,30 +79,38 @@ class Compiler:
         """
         Begin to compile what a node needs first, side by side; nothing happens where it is cached.
 
+        The solver is followed by what the first requests may need.
+
         :param name: name of the solver.
         """
         try:
             if cache_folder() is None or Solver(_any_chain(), name).cached:
                 return
+            solvers = _all_words_of(name)
         except Exception:  # of a solver that is for other chains; it is compiled for the arm
             return
-        for words in ((name, *loaded_modules()), (_COLLISIONS,)):
+        for jobs in (solvers, [(_COLLISIONS,)]):
             with _STARTING:
-                thread = _starting.get(words)
-                if thread is None or not thread.is_alive():
-                    thread = threading.Thread(target=self._try, args=(words,), daemon=True)
-                    thread.start()
-                    _starting[words] = thread
-            self._first.append(thread)
+                if jobs[0] not in _starting:
+                    ends = {words: threading.Event() for words in jobs}
+                    _starting.update(ends)
+                    threading.Thread(target=self._try, args=(ends,), daemon=True).start()
+                self._first.append(_starting[jobs[0]])
 
     def finish(self) -> None:
-        """Return when what :meth:`begin` began has ended; a kernel may be missing all the same."""
-        for thread in self._first:
-            thread.join()
+        """Return when the first things of :meth:`begin` are done; some may be missing yet."""
+        for end in self._first:
+            end.wait()
 
-    def _try(self, words: Sequence[str]) -> None:
-        with suppress(ChildFailedError, OSError):  # then it is compiled when it is needed
-            self._run(words)
+    def _try(self, ends: Mapping[_Words, threading.Event]) -> None:
+        try:
+            with suppress(ChildFailedError, OSError):  # then it is compiled when it is needed
+                self._run(ends)
+        finally:
+            for words, end in ends.items():
+                with _STARTING:
+                    del _starting[words]
+                end.set()
 
     def prepare(self, solver: Compiled) -> None:
         """
@@ -107,7 +120,11 @@ class Compiler:
         :raises CompilationError: the compiler was ended meanwhile, or too many wait for it.
         """
         if not (solver.compiled or solver.cached or cache_folder() is None):
-            self._compile_in_turn(solver)
+            begun = _starting.get(_words_of(solver))
+            while begun is not None and not begun.wait(_LOOK):
+                self._check()
+            if not solver.cached:
+                self._compile_in_turn(solver)
         solver.warm_up()
 
     def _compile_in_turn(self, solver: Compiled) -> None:
@@ -119,7 +136,7 @@ class Compiler:
         try:
             with self._turn():
                 if not (solver.compiled or solver.cached):  # by the one before
-                    self._compile(solver)
+                    self._run({_words_of(solver): threading.Event()})
         except (ChildFailedError, OSError) as error:
             if self._ended:
                 raise CompilationError('the node is ending') from error
@@ -133,8 +150,7 @@ class Compiler:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         while not _TURN.acquire(timeout=_LOOK):
-            if self._ended:
-                raise CompilationError('the node is ending')
+            self._check()
         try:
             yield
         finally:
@@ -146,26 +162,44 @@ class Compiler:
         for child in self._children.copy():
             child.kill()
 
-    def _compile(self, solver: Compiled) -> None:
-        if isinstance(solver, CartesianPathKernels):
-            words = [_PATHS, *([_ELIMINATION] if solver.eliminates else [])]
-        else:
-            words = [solver.name, *loaded_modules()]
-        if isinstance(solver, BatchKernels):
-            words.insert(0, _BATCH)
-        elif isinstance(solver.chain, KinematicTree):
-            words.insert(0, _TREE)
-        self._run(words)
+    def _check(self) -> None:
+        if self._ended:
+            raise CompilationError('the node is ending')
 
-    def _run(self, words: Sequence[str]) -> None:
-        with ChildProcess('the compiler', _MODULE, words) as child:
+    def _run(self, ends: Mapping[_Words, threading.Event]) -> None:
+        """Compile things in one process, and set the end of each."""
+        arguments = [word for words in ends for word in (_THEN, *words)][1:]
+        with ChildProcess('the compiler', _MODULE, arguments) as child:
             self._children.add(child)
             try:
                 if self._ended:  # before there was something to end
                     child.kill()
-                child.wait_for(f'^{DONE}$', _PATIENCE)
+                for number, end in enumerate(ends.values()):
+                    child.wait_for(f'^{DONE} {number}$', _PATIENCE)
+                    end.set()
             finally:
                 self._children.discard(child)
+
+
+def _words_of(solver: Compiled) -> _Words:
+    """Return the words for a solver, or for the kernels of paths or of batches."""
+    if isinstance(solver, CartesianPathKernels):
+        return (_PATHS, _ELIMINATION) if solver.eliminates else (_PATHS,)
+    words = solver.name, *loaded_modules()
+    if isinstance(solver, BatchKernels):
+        return _BATCH, *words
+    return (_TREE, *words) if isinstance(solver.chain, KinematicTree) else words
+
+
+def _all_words_of(name: str) -> list[_Words]:
+    """Return the words for a method: for one pose, for several, and for batches."""
+    solver = Solver(_any_chain(), name)
+    tree = KinematicTree.of_chain(solver.chain)
+    try:
+        several = Solver(tree, name)
+    except OptionError:  # the method is for one pose
+        several = Solver(tree, DEFAULT_SOLVER)
+    return [_words_of(each) for each in (solver, several, BatchKernels(solver))]
 
 
 class KernelPreparation:
@@ -306,7 +340,14 @@ def _any_chain() -> KinematicChain:
 def main() -> None:
     """Compile the kernels that the command line names."""
     os.nice(5)
-    words = sys.argv[1:]
+    parts = groupby(sys.argv[1:], lambda word: word == _THEN)
+    for number, words in enumerate([*part] for between, part in parts if not between):
+        _compile(words)
+        print(DONE, number)
+
+
+def _compile(words: list[str]) -> None:
+    """Compile the kernels that some words name."""
     chain = _any_chain()
     if words[0] == _PATHS:
         CartesianPathKernels(chain, _ELIMINATION in words).warm_up()
@@ -320,7 +361,6 @@ def main() -> None:
         load_solvers(modules)
         solver = Solver(KinematicTree.of_chain(chain) if _TREE in kinds else chain, name)
         (BatchKernels(solver) if _BATCH in kinds else solver).warm_up()
-    print(DONE)
 
 
 if __name__ == '__main__':

@@ -25,7 +25,9 @@ from ik_service.kinematics.pose_error import check_transform
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.collision_guard import CollisionGuard, CollisionTest, NoCollisionTest
 from ik_service.motion.command.command_stream import CommandStream, FollowerCommand
+from ik_service.motion.command.motion_kernels import motion_kernels
 from ik_service.motion.command.motion_limits import MotionLimits
+from ik_service.motion.command.vector_kernels import vector_kernels
 from ik_service.motion.goal import MotionGoal, REST, Step, Tick
 from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.motion.state.joint_state_tracker import FAULTS, JointStateTracker, stands_by
@@ -966,3 +968,11 @@ class TargetFollower:
         if self._lag.lagging and commanded is not None:
             return FollowerState.LAGGING
         return goal.state(commanded, self._stream.at_rest)
+
+
+def warm_up() -> None:
+    """Compile the kernels of followers, or load them; they are the same for all chains."""
+    motion_kernels()
+    vector_kernels()
+    TargetPath()
+    TargetVelocity()

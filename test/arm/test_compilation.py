@@ -54,6 +54,16 @@ class FakeSolver:
         self.compiled = True
 
 
+class FakeChild:
+    """Stands for the process that compiles."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
 @pytest.mark.slow
 def test_compilation_runs_in_another_process(tmp_path):
     answer = subprocess.run(
@@ -139,15 +149,9 @@ def test_ending_node_ends_the_compiler(monkeypatch, tmp_path):
 def test_kernels_of_a_first_start_are_compiled_side_by_side_and_are_waited_for(monkeypatch):
     both, commands, goes = threading.Barrier(2, timeout=PATIENCE), [], threading.Event()
 
-    class Child:
+    class Child(FakeChild):
         def __init__(self, name, module, words):
-            commands.append(words)
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            pass
+            commands.append(' '.join(words))
 
         def wait_for(self, pattern, patience):
             both.wait()
@@ -167,7 +171,41 @@ def test_kernels_of_a_first_start_are_compiled_side_by_side_and_are_waited_for(m
     goes.set()
     for each in (compiler, others):
         each.finish()
-    assert sorted(commands) == [('--collisions',), ('levenberg_marquardt',)]
+    several, batches = '--tree levenberg_marquardt', '--batch levenberg_marquardt'
+    solvers = f'levenberg_marquardt --then {several} --then {batches}'
+    assert sorted(commands) == ['--collisions', solvers]
+
+
+def test_what_a_first_start_compiles_is_awaited_and_compiled_once(monkeypatch):
+    commands, done, goes = [], [], threading.Semaphore(0)
+
+    class Child(FakeChild):
+        def __init__(self, name, module, words):
+            commands.append(words)
+            self.solves = len(words) > 1
+
+        def wait_for(self, pattern, patience):
+            if self.solves:
+                assert goes.acquire(timeout=PATIENCE)
+                done.append(pattern)
+
+    monkeypatch.setattr(compiling, 'ChildProcess', Child)
+    monkeypatch.setattr(compiling, 'loaded_modules', lambda: ())
+    monkeypatch.setattr(Solver, 'cached', property(lambda self: len(done) > 1))
+    monkeypatch.setattr(Solver, 'compiled', False)
+    monkeypatch.setattr(Solver, 'warm_up', lambda self: done.append('loaded'))
+    compiler = Compiler(pytest.fail)
+    compiler.begin('levenberg_marquardt')
+    tree = Solver(KinematicTree.of_chain(planar(1.0, 1.0)))
+    request = threading.Thread(target=compiler.prepare, args=(tree,))
+    request.start()
+    goes.release()  # the solver for one pose
+    compiler.finish()
+    assert 'loaded' not in done
+    goes.release(2)
+    request.join(PATIENCE)
+    assert 'loaded' in done
+    assert len(commands) == 2
 
 
 def test_a_solver_for_other_chains_is_left_to_its_arm(monkeypatch):

@@ -20,6 +20,7 @@ from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.motion.settings import FollowerSettings
+from ik_service.motion.target_follower import warm_up
 from ik_service.ros.capabilities.capability import Capability, MakeCapability, NodeParts
 from ik_service.ros.capabilities.loading import BUILT_IN, make_capabilities
 from ik_service.ros.common.actions import NodeOptions, NodeWithActions
@@ -104,7 +105,7 @@ class IkNode(NodeWithActions):
             lambda: self.parameters.solver,
             self._on_loaded,
             self._on_refused,
-            self._compiler.finish,
+            self._await_kernels,
         )
         checks_of_arm = self._motion.commands.check, self._check_capabilities
         self._descriptions = RobotDescriptions(self, self.parameters, self._loader, checks_of_arm)
@@ -241,6 +242,11 @@ class IkNode(NodeWithActions):
             capability.preempt(reason)
 
     # In the threads of the loader and of the preparation of kernels
+
+    def _await_kernels(self) -> None:
+        """Prepare the kernels of followers, while other processes compile the solver."""
+        warm_up()
+        self._compiler.finish()
 
     def _on_loaded(self, arm: Arm) -> None:
         self.collisions.prepare(arm)
