@@ -334,6 +334,11 @@ class TrajectoryGoal(MotionGoal):
         """Return how far commands are from the set-point, or a limit that it is beyond."""
         return np.abs(tick.limits.inside(self._goal, q) - q)[tick.limits.movable]
 
+    def _is_near(self, tick: Tick) -> bool:
+        """Return whether the commands are so little behind that the clock need not wait."""
+        allowed = self._fastest[tick.limits.movable] * (_WAIT * tick.dt)
+        return bool((self._away(tick, tick.leading[0]) <= allowed).all())
+
     def _set_time(self, time: float) -> None:
         self._time, self._motion = time, self.trajectory.at(time)
         self._goal = self._motion[0] + self._shift
@@ -354,13 +359,11 @@ class TrajectoryGoal(MotionGoal):
     def _next_place(self, tick: Tick) -> tuple[float, float]:
         """Return time and rate of the clock at the end of this tick."""
         rate, dt = self._rate, tick.dt
-        behind = self._away(tick, tick.leading[0])
-        allowed = self._fastest[tick.limits.movable] * (_WAIT * dt)
+        on_it = (np.abs(self._goal - tick.leading[0])[tick.limits.movable] <= _NOTHING).all()
         ahead = self._rates.between(self._time, self._time + rate * dt)
         self.slowing = rate > ahead + _NOTHING
-        waits = self._stopping is not None or (behind > allowed).any()
+        waits = self._stopping is not None or not (on_it or self._is_near(tick))
         wanted = 0.0 if waits else min(ahead, tick.pace)
-        on_it = (behind <= _NOTHING).all()
         share = _SHARE if on_it else _CATCHING_UP
         slower, faster = self._rate_changes(rate, share)
         wanted = min(wanted, rate + faster * dt)
