@@ -206,7 +206,7 @@ def test_one_late_tick_changes_the_velocity_no_faster_than_the_acceleration(late
     assert (played.speeds >= (-0.02 if late < 0.1 else -0.3)).all()
 
 
-@pytest.mark.parametrize(('longer', 'rate'), [(0.05, 500.0), (0.3, 100.0), (0.9, 50.0)])
+@pytest.mark.parametrize(('longer', 'rate'), [(0.05, 250.0), (0.3, 100.0), (0.9, 50.0)])
 def test_ticks_that_are_always_late_move_the_arm_evenly(rate, longer):
     played = play(lambda k: longer / rate, forward, round(2.8 * rate), rate)
     assert_kept(played, LIMITS, 1.6)

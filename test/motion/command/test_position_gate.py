@@ -180,18 +180,6 @@ def test_a_stream_does_not_begin_elsewhere_while_it_moves():
     assert sender.gate.corrected == 1
 
 
-def test_joints_that_have_followed_another_may_begin_elsewhere():
-    sender, gate = Sender().drive(0.5, 0.2), VelocityGate(2)
-    sender.gate.leave(BOTH)
-    sender.gate.begin(START, BOTH, sender.at)
-    assert np.array_equal(sender.gate.q, START)
-    for k in range(4):
-        gate.admit(first(0.05 * k), START, BOUNDS, NOW + k * PERIOD, PERIOD)
-    gate.leave()
-    assert not gate.admit(STILL, START, BOUNDS, NOW + 4 * PERIOD, PERIOD).any()
-    assert (sender.gate.corrected, gate.corrected) == (0, 0)
-
-
 def test_what_was_not_sent_leaves_no_trace():
     sender = Sender().drive(0.5, 0.2)
     there = sender.q.copy()

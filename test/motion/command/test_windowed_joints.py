@@ -137,6 +137,20 @@ def test_joints_in_motion_go_on_being_averaged_as_they_are():
     assert not joints.spans.any()
 
 
+def test_after_windows_that_were_not_sent_the_gate_goes_on_from_the_last_that_was():
+    joints, motion, both = WindowedJoints(NAMES), JointMotion(np.zeros(2)), np.arange(2)
+    for k in range(20):
+        if k:
+            motion.move(GOAL, LIMITS, PERIOD)
+        if k == 19:
+            joints.back_to_sent()
+        command = FollowerCommand(motion.q.copy(), np.zeros(2))
+        planned = joints.plan(both, command, LIMITS, k * PERIOD, PERIOD, True, HISTORY)
+        assert joints.admit(planned, LIMITS, k * PERIOD), joints.gate.reason
+        if k == 10:
+            joints.mark_sent()
+
+
 def windows(count, period=PERIOD):
     """Yield time and window of each tick of a motion."""
     window, motion = CommandWindow(NAMES), JointMotion(np.zeros(2))
