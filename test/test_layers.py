@@ -57,11 +57,7 @@ ALLOWED_IN_ROS = {
 }
 """Modules of ``ros/`` without ROS: why they are there."""
 
-ALLOWED_ROS_ELSEWHERE = {
-    'common.resources',
-    'extras.reach.cloud_publisher',
-    'extras.reach.study',
-}
+ALLOWED_ROS_ELSEWHERE = {'common.resources', 'extras.reach.cloud_publisher', 'extras.reach.study'}
 """Modules outside of those rooms that import ROS."""
 
 

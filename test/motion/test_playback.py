@@ -12,12 +12,7 @@ from support.paths import distance_from_line, smooth_trajectory
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError, TrajectoryError
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
-from ik_service.motion.playback import (
-    fitted,
-    TrajectoryEnd,
-    TrajectoryGoal,
-    TrajectoryTolerances,
-)
+from ik_service.motion.playback import fitted, TrajectoryEnd, TrajectoryGoal, TrajectoryTolerances
 from ik_service.paths.trajectory.limit_check import POSITION_ALLOWANCE
 
 

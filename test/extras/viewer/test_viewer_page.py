@@ -6,14 +6,7 @@ import signal
 import numpy as np
 import pytest
 from support.chains import REPOSITORY
-from support.page.browser import (
-    browser,
-    changed_pixels,
-    disc,
-    pixels,
-    project,
-    View,
-)
+from support.page.browser import browser, changed_pixels, disc, pixels, project, View
 from support.reach_maps import one_joint_map
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")

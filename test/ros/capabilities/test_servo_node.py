@@ -191,8 +191,7 @@ def test_the_arm_stops_before_a_wall_and_goes_back_when_it_is_driven_back(cell):
     assert 0.02 < rest[1, 3] - start[1, 3] < 0.2
     with cell.held(cell.twists, lambda: cell.twist(linear_y=-0.4)):
         cell.states.wait(
-            lambda state: cell.tip(state)[1, 3] < start[1, 3] + 0.01,
-            since=len(cell.states),
+            lambda state: cell.tip(state)[1, 3] < start[1, 3] + 0.01, since=len(cell.states)
         )
     bench.configure('ik_service', **{avoid: False})
 

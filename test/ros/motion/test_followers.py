@@ -315,10 +315,7 @@ def test_two_sources_of_states_are_logged_however_late_they_are_known(panda):
 
     logged, leap = [], np.array([1.5, 0, 0, 0, 0, 0, 0])
     following = SimpleNamespace(
-        follower=rig.follower,
-        label='following',
-        monitor=rig.others,
-        unmatched_names=lambda: '',
+        follower=rig.follower, label='following', monitor=rig.others, unmatched_names=lambda: ''
     )
     report = StateFaultReport(following, None, list, logged.append)
     rig.measure()

@@ -221,8 +221,7 @@ def assert_smooth(wire):
 
 
 @pytest.mark.parametrize(
-    ('frequency', 'rate'),
-    [(10.0, 0.3), (10.0, 2.0), (100.0, 1.0), (1000.0, 2.0)],
+    ('frequency', 'rate'), [(10.0, 0.3), (10.0, 2.0), (100.0, 1.0), (1000.0, 2.0)]
 )
 def test_windows_are_executed_without_a_leap(frequency, rate):
     wire = moved(lambda t: rate, frequency)
