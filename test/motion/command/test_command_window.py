@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from ik_service.motion.command.command_window import (
-    AHEAD,
     CommandStep,
     CommandWindow,
-    HISTORY,
+    cubic_changes,
     motion_to,
     motion_to_rest,
     StepClock,
@@ -31,8 +30,8 @@ def test_a_window_holds_the_past_the_newest_command_and_a_rest():
         motion.move(np.array([1.0, -0.5]), LIMITS, PERIOD)
         planned = window.add(motion.q, LIMITS, 5.0 + k * PERIOD, PERIOD)
     now, way = 5.0 + 29 * PERIOD, planned.trajectory
-    assert planned.start <= now - HISTORY + PERIOD
-    assert planned.start + way.duration >= now + AHEAD
+    assert planned.start <= now - 0.05 + PERIOD
+    assert planned.start + way.duration >= now + 0.1
     assert not way.velocities[-1].any()
     assert (np.diff(way.times) > 0.0).all()
     times = np.linspace(0.0, way.duration, 500)
@@ -52,6 +51,20 @@ def test_without_more_commands_joints_go_on_for_a_while_and_brake_as_they_may(pe
         )
         motion.drive(speeds, LIMITS, period)
     np.testing.assert_allclose(planned.trajectory.positions[-1], rests, atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    ('passed', 'away', 'fresh'), [(4.0, 0.06, True), (4.0, 0.04, False), (0.05, 0.06, False)]
+)
+def test_a_motion_begins_anew_only_where_the_last_one_is_over_and_the_arm_stands_elsewhere(
+    passed, away, fresh
+):
+    window, there = CommandWindow(NAMES), np.array([0.0, away])
+    window.add(np.zeros(2), LIMITS, 5.0, PERIOD)
+    window.end()
+    planned = window.add(there, LIMITS, 5.0 + passed, PERIOD)
+    assert planned.fresh is fresh
+    np.testing.assert_allclose(planned.at(5.0 + passed)[0], there if fresh else 0.0)
 
 
 def step(velocity, fastest=FASTEST, q=0.0):
@@ -119,10 +132,12 @@ def test_the_way_to_rest_ends_inside_the_joint_limits():
         )
         assert ((positions >= LIMITS.lower) & (positions <= LIMITS.upper)).all()
         assert not velocities[-1].any()
-        steps = np.diff(np.vstack([velocity, velocities]), axis=0)
-        durations = np.diff(np.concatenate([[0.0], times]))[:, None]
         # A joint that is near its limit slows down at once, while the fastest one goes on.
-        assert (np.abs(steps / durations) <= ACCELERATION * 1.05 + 1e-6).all()
+        times, rows = np.append(0.0, times), np.vstack([[q], positions])
+        speeds = np.vstack([[velocity], velocities])
+        for i, h in enumerate(np.diff(times)):
+            changes = cubic_changes(rows[i], speeds[i], rows[i + 1], speeds[i + 1], h)
+            assert (np.abs(changes) <= ACCELERATION * 1.05 * h + 1e-6).all()
 
 
 @pytest.mark.parametrize('period', [0.01, 0.004, 0.002])
@@ -202,4 +217,5 @@ def test_the_ratio_changes_slowly_and_within_bounds():
         clock = clock.ticked(2.0 * TICK, TICK).stepped(100.0, TICK, BRAKING)
         assert 0.0 <= clock.ratio - ratio <= 0.1 * BRAKING * TICK + 1e-12
     assert clock.ratio == 2.0
+    assert StepClock().stepped(-1.0, TICK, BRAKING).ratio == 1.0, 'shorter steps brake sharply'
     assert clock.reserve == 1.5 * TICK
