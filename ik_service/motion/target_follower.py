@@ -33,7 +33,6 @@ from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.motion.state.joint_state_tracker import FAULTS, JointStateTracker, stands_by
 from ik_service.motion.state.lag_monitor import LagMonitor
 from ik_service.motion.tracking.moving_goal import MovingGoal
-from ik_service.motion.tracking.nearby_solver import NearbySolver
 from ik_service.motion.tracking.singular_passage import PosturePath, SingularPassage
 from ik_service.motion.tracking.target_goal import TargetGoal
 from ik_service.motion.tracking.target_path import TargetPath
@@ -231,8 +230,7 @@ class TargetFollower:
     ) -> None:
         chain = self._chain = solver.chain
         self.joints, self._group = chain.joint_names, group
-        self._solver = NearbySolver(solver)
-        self._passage = SingularPassage(solver, self._solver)
+        self._passage = SingularPassage(solver)
         self._velocity, self._path = TargetVelocity(), TargetPath()
         self._collisions = collisions or NoCollisionTest()
         self._guard, self._bounds = CollisionGuard(chain, self._collisions), bounds
@@ -278,7 +276,7 @@ class TargetFollower:
     @property
     def method(self) -> str:
         """Name of the solver's method."""
-        return self._solver.beside.name
+        return self._passage.nearby.beside.name
 
     @property
     def result(self) -> IkResult | None:
@@ -394,9 +392,9 @@ class TargetFollower:
             if target is None or target.ready or target.solving or busy:
                 return
             target.solving = True
-            version, solver, seeds = self._goals.version, self._solver, self._seeds()
+            version, nearby, seeds = self._goals.version, self._passage.nearby, self._seeds()
         try:
-            result = solver.solve(target.T_base_tip, seeds)
+            result = nearby.solve(target.T_base_tip, seeds)
             with self._lock:
                 if version == self._goals.version:
                     target.result, target.posture = result, result.q
@@ -433,17 +431,18 @@ class TargetFollower:
             moves_at = at if self.settings.feed_forward else None
             motion = self._velocity.update(T_base_tip, moves_at, twist, arrived)
             version = self._goals.next_version()
-            solver, passage, seeds = self._solver, self._passage, self._seeds()
+            passage, seeds = self._passage, self._seeds()
             last = self._path_end() if motion.interval > 0.0 else None
             settings, limits = self.settings, self.limits
         if at is None or last is None:
-            result = solver.solve(T_base_tip, seeds)
+            result = passage.nearby.solve(T_base_tip, seeds)
             found = PosturePath(result, result.q[None])
         else:
             found = passage.solve(T_base_tip, last, at, settings.branch_time)
         result, moving = found.result, None
         if at is not None and result.success and not (motion.still or found.changes):
-            moving = MovingGoal(passage.next.position, T_base_tip, result.q, motion, at, limits)
+            solve = passage.nearby.next.position
+            moving = MovingGoal(solve, T_base_tip, result.q, motion, at, limits)
         with self._lock:
             if version == self._goals.version:
                 self._take_target(T_base_tip, found, at, moving, last is not None)
@@ -560,11 +559,10 @@ class TargetFollower:
         """
         if solver is not None and solver.chain is not self._chain:
             raise ArgumentError('solver', 'has to be for the chain that is followed with')
-        nearby = None if solver is None else NearbySolver(solver)
-        passage = None if solver is None or nearby is None else SingularPassage(solver, nearby)
+        passage = None if solver is None else SingularPassage(solver)
         with self._lock:
             self._configure(self.settings.changed(settings))
-            self._solver, self._passage = nearby or self._solver, passage or self._passage
+            self._passage = passage or self._passage
 
     # Outputs
 

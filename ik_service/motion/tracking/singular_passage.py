@@ -208,13 +208,13 @@ class SingularPassage:
     """
     Solver for the next pose of a target that moves.
 
-    :ivar next: solver for the poses that come next.
+    :param solver: solves for single poses.
+    :ivar nearby: solver for a pose where no path goes on.
     """
 
-    def __init__(self, solver: Solver, nearby: NearbySolver) -> None:
-        self._nearby = nearby
-        self._chain = solver.chain
-        self.next, self._beside = nearby.next, nearby.beside
+    def __init__(self, solver: Solver) -> None:
+        self.nearby = nearby = NearbySolver(solver)
+        self._chain, self._beside = solver.chain, nearby.beside
         options = self._beside.options
         bound = min(options.max_joint_motion or NEAR, NEAR)
         weights = np.array(options.task_weights)
@@ -247,13 +247,13 @@ class SingularPassage:
         :param patience: time for which the present configuration is kept though the target cannot
             be reached in it [s].
         """
-        beside = self.next.solve(T_base_target, last)
+        beside = self.nearby.next.solve(T_base_target, last)
         if beside.success and np.abs(beside.q - last).max() <= NEAR:
             return self._straight(beside)
         bounded = self._bounded.solve(T_base_target, last)
         if bounded.success:
             return self._straight(bounded)
-        other = beside if beside.success else self._nearby.solve(T_base_target, [last])
+        other = beside if beside.success else self.nearby.solve(T_base_target, [last])
         if not other.success:
             return self._straight(other)
         led = self._path_to(other, T_base_target, last)

@@ -90,6 +90,8 @@ class FollowerInterface:
         self._immobile = FaultLogger(warn)
         self._output = output
         self._channel = output.channel(self.chain.joint_names, states.measured)
+        others = [] if self._channel is None else [self._channel.others]
+        self._commanded = np.concatenate([group.indices, *others])  # indices in the full posture
         self._lacking = ', '.join(output.missing(self.chain.joint_names))
         named = group.name if topic != TARGET_TOPIC else ''
         self.label = f'following {named}' if named else 'following'
@@ -100,11 +102,12 @@ class FollowerInterface:
 
     def forward_state(self) -> None:
         """Give the measured joints to the follower, if all of them are known."""
+        missing = self.missing_joints() if self.follower.measured is None else []
         joints = self.measured.joints(self.group.indices)
-        if joints is not None and not self._unmeasured_others():
+        if missing:
+            self.follower.unmeasured = tuple(missing)
+        elif joints is not None:
             self.follower.set_measured(*joints)
-        elif self.follower.measured is None:
-            self.follower.unmeasured = tuple(self.missing_joints())
 
     def on_target(self, message: PoseStamped, waited: float = 0.0) -> None:
         """Take in a target that has waited in the queue [s]; a bad one is ignored."""
@@ -272,19 +275,10 @@ class FollowerInterface:
         """Return why collisions cannot be avoided; empty when they can, or need not be."""
         return self._collisions.fault if settings.avoid_collisions else ''
 
-    def _unmeasured_others(self) -> list[str]:
-        """Return joints that commands name besides the group's, and no joint state so far."""
-        channel = self._channel
-        if channel is None or not len(channel.others):
-            return []
-        names = self.measured.arm.postures.names
-        return [names[i] for i in self.measured.unmeasured(channel.others)]
-
     def missing_joints(self) -> list[str]:
-        """Return the group's joints that no joint state has named so far."""
+        """Return joints that commands name, and no joint state so far; the group's come first."""
         names = self.measured.arm.postures.names
-        missing = [names[i] for i in self.measured.unmeasured(self.group.indices)]
-        return missing + self._unmeasured_others()
+        return [names[i] for i in self.measured.unmeasured(self._commanded)]
 
     def no_joint_state(self) -> str:
         """Return the missing joint states, in a sentence; empty for none."""

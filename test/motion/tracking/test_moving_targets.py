@@ -123,7 +123,7 @@ def test_beside_a_singular_wrist_the_tip_stays_on_its_way(ur5e, solvers):
 def test_another_configuration_is_led_to_with_the_tip_in_place(solver):
     """A joint at its limit: the self-motion of the arm leads on, the tip does not move."""
     chain = solver.chain
-    passage = SingularPassage(solver, NearbySolver(solver))
+    passage = SingularPassage(solver)
     random, led = np.random.default_rng(7), 0
     for _ in range(60):
         q = random.uniform(chain.lower, chain.upper)
@@ -144,7 +144,7 @@ def test_another_configuration_is_led_to_with_the_tip_in_place(solver):
 
 def test_the_configuration_is_kept_for_a_while_where_nothing_leads_to_another(solver, monkeypatch):
     chain = solver.chain
-    passage = SingularPassage(solver, NearbySolver(solver))
+    passage = SingularPassage(solver)
     for name in ('straight_path', 'SelfMotionSearch.path'):
         monkeypatch.setattr(f'ik_service.motion.tracking.singular_passage.{name}', lambda *_: None)
     T = chain.forward(READY + 0.5)

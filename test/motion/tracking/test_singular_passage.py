@@ -5,7 +5,6 @@ import pytest
 from support.motion.rigs import READY
 
 import ik_service as iks
-from ik_service.motion.tracking.nearby_solver import NearbySolver
 from ik_service.motion.tracking.singular_passage import (
     SelfMotionSearch,
     SingularPassage,
@@ -56,7 +55,7 @@ def test_a_search_gives_the_same_way_each_time(leader):
 
 
 def test_a_configuration_is_led_to_round_about_before_the_tip_swings(solver, monkeypatch):
-    passage = SingularPassage(solver, NearbySolver(solver))
+    passage = SingularPassage(solver)
     module = 'ik_service.motion.tracking.singular_passage'
     monkeypatch.setattr(f'{module}.straight_path', lambda *_: None)
     asked = []

@@ -40,7 +40,7 @@ class Output:
     """A publisher of commands that keeps them, and the channel of each group."""
 
     def __init__(self, names=()):
-        self.sent, self.names, self.others = [], names, ()
+        self.sent, self.names, self.others = [], names, np.zeros(0, int)
         self.busy, self.monitor, self.clock = False, Others(), MotionClock()
         self.refusals, self.delays = 0, []
 

@@ -287,7 +287,7 @@ def followers_of(measured, world, **settings):
         measured,
         SolverSettings(),
         FollowerSettings(**settings),
-        mock.MagicMock(clock=MotionClock(), monitor=Others()),
+        mock.MagicMock(clock=MotionClock(), monitor=Others(), channel=lambda *_: None),
         Frames(),
         world,
         print,
