@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import cached_property
 import math
-import os
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ik_service.common.quoting import safe_repr, truncate
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.grid import axes_of, spacing_of
+from ik_service.extras.reach.stored_map import Reader, StoredMap
 from ik_service.extras.scale.chain_spec import ChainSpec
-from ik_service.extras.scale.group_files import check_place, read_group, Reader, write_group
 from ik_service.kinematics.chain import KinematicChain
 
 _SAME = 1e-6  # by how much poses [m] and limits [rad] or [m] may differ
@@ -45,19 +44,6 @@ def arm_difference(of_map: KinematicChain, chain: KinematicChain) -> str:
 
 _SHIFT = 1e-3  # by how much of the spacing positions of two grids may differ
 
-KIND = 'capability map'
-FORMAT = 2  # version of the layout
-
-_UNITS = {
-    'positions': 'm',
-    'rotations': '1',
-    'reached': '1',
-    'free': '1',
-    'position_reached': '1',
-    'position_free': '1',
-    'manipulability': 'm, rad',
-    'limit_distance': '1',
-}
 _BOOLEAN = ('reached', 'free', 'position_reached', 'position_free')
 
 
@@ -185,48 +171,8 @@ def _means(found: CapabilityMap, chosen: np.ndarray) -> MapMeans:
     )
 
 
-def check_map_place(path: str | os.PathLike[str]) -> None:
-    """Check that a map can be written somewhere, before the work; StoreError if not."""
-    check_place(path, KIND)
-
-
-def _read(numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
-    values = {
-        'spec': ChainSpec.from_json(attributes['chain']),
-        'base_link': attributes['base_link'],
-        'tip_link': attributes['tip_link'],
-        'missed_positions': MapCheck(**attributes['missed_positions']),
-        'missed_poses': MapCheck(**attributes['missed_poses']),
-        'searches': int(attributes['searches']),
-        **{name: numbers(name) for name in _UNITS},
-    }
-    _check(values)
-    return values
-
-
-def _check(values: dict[str, Any]) -> None:
-    """Check the shapes and types of the values read."""
-    for name in ('base_link', 'tip_link'):
-        if not isinstance(values[name], str):
-            raise ArgumentError(name, f'has to be a name, not {safe_repr(values[name])}')
-    positions, rotations = len(values['positions']), len(values['rotations'])
-    shapes = {
-        'positions': (positions, 3),
-        'rotations': (rotations, 3, 3),
-        'reached': (positions, rotations),
-        'free': (positions, rotations),
-    }
-    for name in _UNITS:
-        array, shape = values[name], shapes.get(name, (positions,))
-        if array.shape != shape:
-            raise ArgumentError(name, f'has shape {array.shape}, has to be {shape}')
-        kind = np.dtype(bool if name in _BOOLEAN else float)
-        if array.dtype != kind:
-            raise ArgumentError(name, f'has type {array.dtype}, has to be {kind}')
-
-
 @dataclass(frozen=True, eq=False)
-class CapabilityMap:
+class CapabilityMap(StoredMap):
     """
     Reach of an arm at P positions, with R orientations at each. Its arrays are read-only.
 
@@ -254,6 +200,19 @@ class CapabilityMap:
     :ivar missed_poses: check of its misses among the free poses at positions that are reached.
     :ivar searches: how often a target was searched for before it was given up.
     """
+
+    KIND = 'capability map'
+    FORMAT = 2
+    UNITS: ClassVar = {
+        'positions': 'm',
+        'rotations': '1',
+        'reached': '1',
+        'free': '1',
+        'position_reached': '1',
+        'position_free': '1',
+        'manipulability': 'm, rad',
+        'limit_distance': '1',
+    }
 
     spec: ChainSpec
     base_link: str
@@ -348,16 +307,8 @@ class CapabilityMap:
             raise ArgumentError('other', f'has to be a CapabilityMap, not {safe_repr(other)}')
         return compare(self, other)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """
-        Write the map as a Zarr group; one of this kind that is there is replaced.
-
-        :param path: its folder.
-        :raises StoreError: something else is there, or the disk refuses.
-        :raises MissingExtraError: zarr is not installed.
-        """
-        arrays = {name: (getattr(self, name), unit) for name, unit in _UNITS.items()}
-        write_group(path, KIND, FORMAT, arrays, {
+    def _attributes(self) -> dict[str, object]:
+        return {
             'chain': self.spec.to_json(),
             'base_link': self.base_link,
             'tip_link': self.tip_link,
@@ -365,15 +316,34 @@ class CapabilityMap:
             'searches': self.searches,
             'missed_positions': asdict(self.missed_positions),
             'missed_poses': asdict(self.missed_poses),
-        })  # fmt: skip
+        }
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> CapabilityMap:
-        """
-        Read a map that :meth:`save` has written.
-
-        :param path: its folder.
-        :raises StoreError: there is none, it is of another version, or damaged.
-        :raises MissingExtraError: zarr is not installed.
-        """
-        return cls(**read_group(path, KIND, FORMAT, _read))
+    def _read(cls, numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
+        for name in ('base_link', 'tip_link'):
+            if not isinstance(attributes[name], str):
+                raise ArgumentError(name, f'has to be a name, not {safe_repr(attributes[name])}')
+        arrays = {name: numbers(name) for name in cls.UNITS}
+        positions, rotations = len(arrays['positions']), len(arrays['rotations'])
+        shapes = {
+            'positions': (positions, 3),
+            'rotations': (rotations, 3, 3),
+            'reached': (positions, rotations),
+            'free': (positions, rotations),
+        }
+        for name, array in arrays.items():
+            shape = shapes.get(name, (positions,))
+            if array.shape != shape:
+                raise ArgumentError(name, f'has shape {array.shape}, has to be {shape}')
+            kind = np.dtype(bool if name in _BOOLEAN else float)
+            if array.dtype != kind:
+                raise ArgumentError(name, f'has type {array.dtype}, has to be {kind}')
+        return {
+            'spec': ChainSpec.from_json(attributes['chain']),
+            'base_link': attributes['base_link'],
+            'tip_link': attributes['tip_link'],
+            'missed_positions': MapCheck(**attributes['missed_positions']),
+            'missed_poses': MapCheck(**attributes['missed_poses']),
+            'searches': int(attributes['searches']),
+            **arrays,
+        }

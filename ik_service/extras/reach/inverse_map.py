@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-import os
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,14 +17,9 @@ from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.reach_kernels import look_up
 from ik_service.extras.reach.region import around, Region
+from ik_service.extras.reach.stored_map import Reader, StoredMap
 from ik_service.extras.scale.chain_spec import ChainSpec
-from ik_service.extras.scale.group_files import read_group, Reader, write_group
 from ik_service.kinematics.pose_error import check_transform
-
-KIND = 'inverse map'
-FORMAT = 2  # version of the layout
-
-_UNITS = {'origin': 'm', 'rotations': '1', 'quality': '1'}
 
 _CHUNK = 1_000_000  # poses that a thread looks up at a time
 
@@ -74,21 +68,8 @@ def tip_poses(bases: np.ndarray, poses: np.ndarray) -> np.ndarray:
     return seen.reshape(-1, 4, 4)
 
 
-def _read(numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
-    arrays = {name: numbers(name) for name in _UNITS}
-    quality, spacing = arrays['quality'], float(attributes['spacing'])
-    if quality.ndim != 4 or quality.dtype != np.float32:
-        raise ArgumentError('quality', f'has shape {quality.shape} and type {quality.dtype}')
-    for name, shape in (('origin', (3,)), ('rotations', (quality.shape[3], 3, 3))):
-        if arrays[name].shape != shape or arrays[name].dtype != np.float64:
-            raise ArgumentError(name, f'has shape {arrays[name].shape}, has to be {shape}')
-    if not 0.0 < spacing < np.inf:
-        raise ArgumentError('spacing', f'is {spacing}')
-    return {'spec': ChainSpec.from_json(attributes['chain']), 'spacing': spacing, **arrays}
-
-
 @dataclass(frozen=True, eq=False)
-class InverseMap:
+class InverseMap(StoredMap):
     """
     Places of the base of an arm for a pose of its tip. Its arrays are read-only.
 
@@ -105,6 +86,10 @@ class InverseMap:
         (reachability index of F. Zacharias, C. Borst, G. Hirzinger, "Capturing robot workspace
         structure", IROS 2007); 0 of poses that it does not reach. float32.
     """
+
+    KIND = 'inverse map'
+    FORMAT = 2
+    UNITS: ClassVar = {'origin': 'm', 'rotations': '1', 'quality': '1'}
 
     spec: ChainSpec
     origin: np.ndarray
@@ -238,28 +223,21 @@ class InverseMap:
             pool.shutdown(cancel_futures=True)
         return BaseScores(share, quality, np.zeros(len(places)))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """
-        Write the map as a Zarr group; one of this kind that is there is replaced.
-
-        :param path: its folder.
-        :raises StoreError: something else is there, or the disk refuses.
-        :raises MissingExtraError: zarr is not installed.
-        """
-        arrays = {name: (getattr(self, name), unit) for name, unit in _UNITS.items()}
-        attributes = {'chain': self.spec.to_json(), 'spacing': self.spacing}
-        write_group(path, KIND, FORMAT, arrays, attributes)
+    def _attributes(self) -> dict[str, object]:
+        return {'chain': self.spec.to_json(), 'spacing': self.spacing}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> InverseMap:
-        """
-        Read a map that :meth:`save` has written.
-
-        :param path: its folder.
-        :raises StoreError: there is none, it is of another version, or damaged.
-        :raises MissingExtraError: zarr is not installed.
-        """
-        return cls(**read_group(path, KIND, FORMAT, _read))
+    def _read(cls, numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
+        arrays = {name: numbers(name) for name in cls.UNITS}
+        quality, spacing = arrays['quality'], float(attributes['spacing'])
+        if quality.ndim != 4 or quality.dtype != np.float32:
+            raise ArgumentError('quality', f'has shape {quality.shape} and type {quality.dtype}')
+        for name, shape in (('origin', (3,)), ('rotations', (quality.shape[3], 3, 3))):
+            if arrays[name].shape != shape or arrays[name].dtype != np.float64:
+                raise ArgumentError(name, f'has shape {arrays[name].shape}, has to be {shape}')
+        if not 0.0 < spacing < np.inf:
+            raise ArgumentError('spacing', f'is {spacing}')
+        return {'spec': ChainSpec.from_json(attributes['chain']), 'spacing': spacing, **arrays}
 
 
 def _frames(poses: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ from ik_service.common.quoting import quote
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.extras.reach import capability_map, CapabilityMap, MapComparison
-from ik_service.extras.reach.capability import check_map_place, MapCheck, MapMeans
+from ik_service.extras.reach.capability import MapCheck, MapMeans
 from ik_service.extras.reach.figures import arm_names, draw_comparison, draw_reach, share_colors
 from ik_service.extras.reach.grid import (
     chooses_orientation,
@@ -123,7 +123,7 @@ def run(arguments: Namespace) -> list[Path]:
     if arguments.orientations is None:
         spec, other_spec = _settle_orientations(arguments, spec, other_spec)
     for name in ('reach.zarr',) if other_spec is None else ('reach.zarr', 'reach_other.zarr'):
-        check_map_place(output / name)
+        CapabilityMap.check_place(output / name)
     low, high = reach_box(spec.build().chain)
     # Any spacing will do for a tip that only turns.
     spacing = float((high - low).max()) / (arguments.points - 1) or 1.0
