@@ -104,8 +104,7 @@ ALL = 'all'
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """Parse a command line; raises UsageError, or SystemExit where it asks for help."""
     _load_solvers(words)
-    # argparse takes -1e-3 and -inf for options, but no word that starts with a space.
-    arguments = _parser().parse_args([f' {w}' if is_number(w) else w for w in words])
+    arguments = _parser().parse_args(words)
     arguments.seed = _posture(arguments.seed, '--seed')
     arguments.end = _posture(arguments.end, '--end')
     _check(arguments)

@@ -138,8 +138,10 @@ _LARGEST = 1e9  # of any number [m] or [rad]: far beyond use
 class Parser(argparse.ArgumentParser):
     """Parser that raises a :class:`UsageError` instead of ending the program."""
 
-    def parse_args(self, args=None, namespace=None):  # noqa: ANN001,ANN201,D102
-        parsed, unknown = self.parse_known_args(args, namespace)
+    def parse_args(self, args, namespace=None):  # type: ignore[override]  # noqa: ANN001,ANN201,D102
+        # argparse takes -1e-3 and -inf for options, but no word that starts with a space.
+        words = [f' {word}' if is_number(word) else word for word in args]
+        parsed, unknown = self.parse_known_args(words, namespace)
         if unknown and unknown[0].startswith('--'):
             near = suggested(unknown[0], self._option_string_actions)
             raise UsageError(f'there is no option {quote(unknown[0])}; {near}')

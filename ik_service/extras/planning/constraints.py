@@ -67,19 +67,14 @@ class TaskRows:
     Test of many joint vectors for tasks of a link, one of which has to hold.
 
     :param chain: the chain to the link.
-    :param tasks: the tasks.
+    :param tasks: the tasks; also an attribute.
     :param columns: (m,) where its joints stand in the joint vectors; None where they are the same.
     """
 
     def __init__(
         self, chain: KinematicChain, tasks: Sequence[Task], columns: np.ndarray | None = None
     ) -> None:
-        self._chain, self._tasks, self._columns = chain, tasks, columns
-
-    @property
-    def tasks(self) -> Sequence[Task]:
-        """The tasks."""
-        return self._tasks
+        self._chain, self.tasks, self._columns = chain, tasks, columns
 
     def poses(self, Q: np.ndarray) -> np.ndarray:
         """Return the poses (N, 4, 4) T_base_link [m] of the link at Q (N, n)."""
@@ -89,7 +84,7 @@ class TaskRows:
         """Return at which joint vectors Q (N, n) no task holds, (N,) bool."""
         poses = self.poses(Q)
         broken = np.ones(len(Q), bool)
-        for task in self._tasks:
+        for task in self.tasks:
             for values, limits in _bounded_values(task, poses):
                 beyond = np.square(np.maximum(np.abs(values) - limits, 0.0))
                 apart = np.maximum(beyond[:, :3].sum(axis=1), beyond[:, 3:].sum(axis=1))

@@ -110,7 +110,7 @@ class FileTargets:
         offset: int,
         original: tuple[int, ...] | None = None,
     ) -> None:
-        self._place = file, dtype, shape, offset
+        self._path, self.dtype, self.shape, self._offset = file, dtype, shape, offset
         _check(self)
         try:
             self._file = open(file, 'rb', buffering=0)  # noqa: SIM115  # as long as this
@@ -129,16 +129,6 @@ class FileTargets:
     def is_original(self) -> bool:
         """Whether this is the file that was opened at first, and unchanged since."""
         return self._stamp() == self._original
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Type of the numbers."""
-        return self._place[1]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape (N, 4, 4)."""
-        return self._place[2]
 
     def __len__(self) -> int:
         """Return the number of targets."""
@@ -159,15 +149,16 @@ class FileTargets:
 
     def _read(self, first: int, rows: np.ndarray) -> None:
         """Read rows of the type of the file."""
-        file, dtype, _, offset = self._place
         wanted = memoryview(rows.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
-        place, done = offset + 16 * dtype.itemsize * first, 0
+        place, done = self._offset + 16 * self.dtype.itemsize * first, 0
         while done < len(wanted):
-            with _read_errors(file):
+            with _read_errors(self._path):
                 got = os.preadv(self._file.fileno(), [wanted[done:]], place + done)
             if got == 0:
                 last = first + len(rows)
-                raise ArgumentError('targets', f'in {file} end before row {last}: it was cut')
+                raise ArgumentError(
+                    'targets', f'in {self._path} end before row {last}: it was cut'
+                )
             done += got
 
     @property
@@ -176,7 +167,8 @@ class FileTargets:
         return f'array {len(self)}'
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (*self._place, self._original)
+        place = self._path, self.dtype, self.shape, self._offset
+        return type(self), (*place, self._original)
 
 
 def array_targets(array: SlicedArray) -> ArrayTargets | FileTargets:

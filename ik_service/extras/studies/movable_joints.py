@@ -7,7 +7,7 @@ the hand gets, and the less each of them moves.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,10 +64,6 @@ class Answer:
     result: IkResult
     positions: dict[str, float]
     motion: dict[str, float]
-
-
-def add_arguments(_parser: ArgumentParser) -> None:
-    """Add the options of this study: it has none."""
 
 
 def run(arguments: Namespace) -> list[Path]:

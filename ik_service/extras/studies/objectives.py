@@ -9,7 +9,7 @@ tip strays in between and is brought back, with short ones it stays.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,10 +39,6 @@ class Descent:
     gain: float
     search: Search
     value: np.ndarray
-
-
-def add_arguments(_parser: ArgumentParser) -> None:
-    """Add the options of this study: it has none."""
 
 
 def run(arguments: Namespace) -> list[Path]:

@@ -40,7 +40,7 @@ class Study(Protocol):
     SUMMARY: str
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the options of the study."""
+        """Add the options of the study; may be missing."""
 
     def run(self, arguments: Namespace) -> list[Path]:
         """Compute; write the figures and tables, and return their paths."""
@@ -109,7 +109,8 @@ def _parse(name: str, options: Sequence[str]) -> Namespace:
         metavar='DIR',
         help='folder for the files, made if need be (default: %(default)s)',
     )
-    study.add_arguments(parser)
+    if hasattr(study, 'add_arguments'):  # others have no options
+        study.add_arguments(parser)
     return parser.parse_args(options)
 
 

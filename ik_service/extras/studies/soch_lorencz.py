@@ -10,7 +10,7 @@ b = 50 about the origin. The paper leaves the number of waypoints open: 100 here
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -147,10 +147,6 @@ def distances(weight: float, steps: int, precision: type[np.floating]) -> np.nda
             break
         answer[step] = np.linalg.norm(tips(q[None])[0] - waypoint)
     return answer
-
-
-def add_arguments(_parser: ArgumentParser) -> None:
-    """Add the options of this study: it has none, so that its numbers are always the same."""
 
 
 def run(arguments: Namespace) -> list[Path]:

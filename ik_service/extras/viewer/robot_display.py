@@ -103,6 +103,7 @@ class RobotDisplay:
     :param on_drag: called when the gizmo is dragged; see :class:`RobotScene`.
     :ivar measured: state from ``joint_states``; thread-safe.
     :ivar commanded: state from ``joint_command``; thread-safe.
+    :ivar poses: T_root_link (4, 4) of each link as it is drawn [m].
     """
 
     def __init__(self, server: viser.ViserServer, view: RobotView, on_drag: OnDrag) -> None:
@@ -113,7 +114,7 @@ class RobotDisplay:
         self._trail = TipTrail(step=0.004 * view.size)
         self._errors = ErrorHistory()
         self._posture = self.measured.posture()
-        self._poses: Poses = view.arm.link_poses(self._posture)
+        self.poses: Poses = view.arm.link_poses(self._posture)
         self._is_placed = False
         self._trail_is_new = True
         self._message, self._is_reachable = '', True
@@ -140,12 +141,7 @@ class RobotDisplay:
 
     def root_from_base(self) -> np.ndarray:
         """Return T_root_base (4, 4) [m]."""
-        return self._poses[self.view.arm.chain.base_link]
-
-    @property
-    def poses(self) -> Poses:
-        """Pose T_root_link (4, 4) of each link as it is drawn [m]."""
-        return self._poses
+        return self.poses[self.view.arm.chain.base_link]
 
     def poses_at(self, q: np.ndarray, indices: np.ndarray | None = None) -> Poses:
         """Poses T_root_link [m] by link for positions ``q`` of the chain or of ``indices``."""
@@ -164,11 +160,11 @@ class RobotDisplay:
 
     def show_preview(self, poses: Poses) -> None:
         """Show the robot with its links elsewhere, until the sliders follow the arm again."""
-        self._scene.preview.place(poses, beside=self._poses)
+        self._scene.preview.place(poses, beside=self.poses)
 
     def show_world(self, picture: WorldPicture) -> None:
         """Show the world and the collisions."""
-        self._scene.world.show(picture.parts, self._poses)
+        self._scene.world.show(picture.parts, self.poses)
         self._scene.arm.highlight(picture.colliding_links)
 
     def clear_trail(self) -> None:
@@ -186,18 +182,18 @@ class RobotDisplay:
         posture = self.measured.posture()
         if not self._is_placed or not np.array_equal(posture, self._posture):
             self._posture, self._is_placed = posture, True
-            self._poses = self.view.arm.link_poses(posture)
-            scene.arm.place(self._poses)
-            scene.world.place(self._poses)
+            self.poses = self.view.arm.link_poses(posture)
+            scene.arm.place(self.poses)
+            scene.world.place(self.poses)
         set_properties(scene.world, visible=panel.objects_switch.value)
         scene.show_collision_shapes(
-            self.view.collision_parts, self._poses, panel.solid_switch.value
+            self.view.collision_parts, self.poses, panel.solid_switch.value
         )
-        scene.show_tip(self._poses[self.view.arm.chain.tip_link], panel.tip_switch.value)
+        scene.show_tip(self.poses[self.view.arm.chain.tip_link], panel.tip_switch.value)
         self._draw_ghosts(now, panel)
         chain = self.view.arm.chain
-        tip = self._poses[chain.tip_link]
-        self._draw_target(target, tip, self._poses[chain.base_link], now)
+        tip = self.poses[chain.tip_link]
+        self._draw_target(target, tip, self.poses[chain.base_link], now)
         self._trail_is_new |= self._trail.add(tip[:3, 3])
         if self._trail_is_new:
             self._trail_is_new = False
@@ -233,7 +229,7 @@ class RobotDisplay:
         )
         ghost.visible = panel.ghost_switch.value and bool(is_apart)
         if ghost.visible and command is not None:
-            ghost.place(self.poses_at(command), beside=self._poses)
+            ghost.place(self.poses_at(command), beside=self.poses)
         preview.visible = panel.sliders.is_held(now)
 
     def _draw_target(

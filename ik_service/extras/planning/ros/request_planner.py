@@ -93,28 +93,6 @@ class GoalScene:
         self._world, self.frames, self.remarks = tried
 
 
-def goal_scene(
-    diff: PlanningScene, collisions: CollisionWorld, measured: MeasuredState
-) -> GoalScene | None:
-    """Scene of a goal's difference, None for an empty one; RequestError for a faulty one."""
-    state, matrix = diff.robot_state, diff.allowed_collision_matrix
-    given = (
-        diff.name,
-        diff.fixed_frame_transforms,
-        matrix.entry_names,
-        matrix.entry_values,
-        matrix.default_entry_names,
-        diff.link_padding,
-        diff.link_scale,
-        diff.world.collision_objects,
-        diff.world.octomap.octomap.data,
-        state.joint_state.name,
-        state.multi_dof_joint_state.joint_names,
-        state.attached_collision_objects,
-    )
-    return GoalScene(diff, collisions, measured) if any(map(len, given)) else None
-
-
 LONGEST = 2.0**31 - 1.0  # longest motion that fits into a message of ROS [s]
 
 CODES = {
@@ -207,8 +185,23 @@ class RequestPlanner:
         )
 
     def scene(self, diff: PlanningScene, measured: MeasuredState) -> GoalScene | None:
-        """Return the scene that a goal brings with it; None for the known world."""
-        return goal_scene(diff, self._collisions, measured)
+        """Return the scene of a goal's difference, None for an empty one; or RequestError."""
+        state, matrix = diff.robot_state, diff.allowed_collision_matrix
+        given = (
+            diff.name,
+            diff.fixed_frame_transforms,
+            matrix.entry_names,
+            matrix.entry_values,
+            matrix.default_entry_names,
+            diff.link_padding,
+            diff.link_scale,
+            diff.world.collision_objects,
+            diff.world.octomap.octomap.data,
+            state.joint_state.name,
+            state.multi_dof_joint_state.joint_names,
+            state.attached_collision_objects,
+        )
+        return GoalScene(diff, self._collisions, measured) if any(map(len, given)) else None
 
     def watch(self, planned: PlannedMotion, scene: GoalScene | None = None) -> MotionWatch:
         """Return a watch of the rest of a motion planned in this scene, or the known world."""

@@ -16,7 +16,6 @@ from ik_service.cli.solve.options import (
     add_robot_options,
     ArmRequest,
     check_written,
-    is_number,
     number,
     Parser,
     read_chain,
@@ -78,8 +77,7 @@ exit code: 0 all poses are reached from the best place, 1 not all, 2 the command
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """Parse a command line; UsageError if it is invalid, SystemExit if it asked for help."""
-    # argparse takes -1e-3 and -inf for options, but no word that starts with a space.
-    arguments = _parser().parse_args([f' {w}' if is_number(w) else w for w in words])
+    arguments = _parser().parse_args(words)
     arguments.mounting = _mounting(arguments.mounting)
     _check(arguments)
     return arguments

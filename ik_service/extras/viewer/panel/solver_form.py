@@ -50,6 +50,7 @@ class SolverForm:
 
     :param on_change: called, in a thread of the server, with changed parameters by name.
     :param on_text: the same, with texts that were typed and have yet to be parsed.
+    :ivar fields: parameters with their values, by name.
     :ivar widgets: the input widgets by parameter, and those of free axes.
     """
 
@@ -63,7 +64,7 @@ class SolverForm:
     ) -> None:
         self._gui, self._main, self._rest = gui, main, rest
         self._on_change, self._on_text = on_change, on_text
-        self._fields: dict[str, Field] = {}
+        self.fields: dict[str, Field] = {}
         self.widgets: dict[str, viser.GuiInputHandle] = {}
         self._built: list[viser.GuiFolderHandle] = []
         self._bound_weights: tuple[float, ...] = (1.0,) * 6
@@ -71,14 +72,9 @@ class SolverForm:
         self._few_joints: viser.GuiHtmlHandle | None = None
 
     @property
-    def fields(self) -> Mapping[str, Field]:
-        """Parameters with their values, by name."""
-        return self._fields
-
-    @property
     def weights(self) -> tuple[float, ...]:
         """Task weights (6,); all ones for a node that has no such parameter."""
-        field = self._fields.get(WEIGHTS)
+        field = self.fields.get(WEIGHTS)
         if field is None or not isinstance(field.value, tuple) or len(field.value) != 6:
             return (1.0,) * 6
         return field.value
@@ -86,8 +82,8 @@ class SolverForm:
     def show(self, fields: list[Field]) -> None:
         """Show parameters; those that are shown already only get their new values."""
         shapes = [field.with_value('') for field in fields]
-        same = shapes == [field.with_value('') for field in self._fields.values()]
-        self._fields = {field.name: field for field in fields}
+        same = shapes == [field.with_value('') for field in self.fields.values()]
+        self.fields = {field.name: field for field in fields}
         if not same:
             self._build()
         for field in fields:
@@ -101,13 +97,13 @@ class SolverForm:
     def put(self, values: Mapping[str, Value]) -> None:
         """Show values that have changed in the node."""
         for name, value in values.items():
-            if name in self._fields:
-                self._fields[name] = self._fields[name].with_value(value)
-                self._put(self._fields[name])
+            if name in self.fields:
+                self.fields[name] = self.fields[name].with_value(value)
+                self._put(self.fields[name])
 
     def reset(self) -> None:
         """Replace typed text by the values in force."""
-        self.put({name: field.value for name, field in self._fields.items()})
+        self.put({name: field.value for name, field in self.fields.items()})
 
     def enable(self, enabled: bool) -> None:
         """Enable or disable the fields."""
@@ -125,9 +121,9 @@ class SolverForm:
         self._built = [main, instant, typed]
         with main:
             for name in (SOLVER, WEIGHTS, SPEED):
-                if name in self._fields:
-                    self._add_main(self._fields[name])
-        others = [field for field in self._fields.values() if field.name not in (SOLVER, SPEED)]
+                if name in self.fields:
+                    self._add_main(self.fields[name])
+        others = [field for field in self.fields.values() if field.name not in (SOLVER, SPEED)]
         with instant:
             self._add_instant([field for field in others if _is_instant(field)])
         with typed:
@@ -180,7 +176,7 @@ class SolverForm:
         async def _(_event: viser.GuiEvent) -> None:
             await asyncio.sleep(_TYPING_DELAY)
             typed = {name: self.widgets[name].value for name in names}
-            fields = self._fields
+            fields = self.fields
             self._on_text({n: text for n, text in typed.items() if text != fields[n].text})
 
     def _show_weights(self) -> None:
