@@ -253,7 +253,6 @@ class TargetIntake:
         return FrameResolver(self._measured, posture, self._frames)
 
     def _stamp(self, header: Header) -> float | None:
-        """Return the stamp of a message on the monotonic clock [s]; None without one."""
+        """Return the stamp of a message on the motion clock [s]; None without one."""
         stamp = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
-        age = 1e-9 * (self._clock.graph_time() - stamp)
-        return self._clock.now() - age if stamp > 0 else None
+        return self._clock.moment_of(stamp) if stamp > 0 else None

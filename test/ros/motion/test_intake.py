@@ -1,13 +1,21 @@
-"""Intake of joint states: what tells something new."""
+"""Intake of joint states, what tells something new, and of targets, when they were true."""
 
 import time
 from types import SimpleNamespace
 
+from geometry_msgs.msg import PoseStamped
+import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.intake import JointStateIntake, queue_delay, StampConverter
+from ik_service.ros.motion.intake import (
+    JointStateIntake,
+    queue_delay,
+    StampConverter,
+    TargetIntake,
+)
+from ik_service.ros.scene.frames import Frames
 
 
 class Measured:
@@ -157,3 +165,27 @@ def test_a_clock_that_stays_ahead_may_be_corrected(stamped):
 def test_different_time_sources_are_explained(stamped):
     stamped.see(seconds(12.3))
     assert 'use_sim_time' in stamped.converter.fault
+
+
+def test_a_target_in_simulated_time_was_true_at_its_stamp_however_late_it_arrives():
+    step, real, times = 0.05, [0.0], []
+
+    def shown():
+        return seconds(100.0 + step * (real[0] // step))
+
+    simulated = SimpleNamespace(
+        ros_time_is_active=True, now=lambda: SimpleNamespace(nanoseconds=shown())
+    )
+    clock = MotionClock(simulated, lambda: real[0])
+    follower = SimpleNamespace(set_target=lambda T, at, *_: times.append(at))
+    targets = TargetIntake(Measured(), SimpleNamespace(base_link='base'), clock, Frames())
+    message = PoseStamped()
+    message.header.frame_id, message.pose.orientation.w = 'base', 1.0
+    for k in range(2000):
+        real[0] = 1e-3 * k + 2e-4
+        clock.now()
+        if k % 50 == (5, 20, 12)[k // 50 % 3]:
+            stamp = message.header.stamp
+            stamp.sec, stamp.nanosec = divmod(shown(), 10**9)
+            targets.give(message, 0.0, follower)
+    assert np.diff(times[20:]) == pytest.approx(step, abs=1e-3)
