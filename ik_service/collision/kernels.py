@@ -22,6 +22,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ik_service.jit.compile import inlined_kernel, inner_kernel, kernel, merged_kernel
 from ik_service.kinematics.kernels import all_finite
 
@@ -29,6 +31,8 @@ from ik_service.kinematics.kernels import all_finite
 _CLOSE = 1e-5
 _MOST_ROWS = 200_000  # postures of a line
 _PARALLEL = 1e-6  # a sine below which two lines have no common perpendicular
+# Rows of a pair; typed, as Numba compiles a function anew for each number that it is given.
+_FIRST, _SECOND = np.int64(0), np.int64(1)
 
 
 @inner_kernel
@@ -76,7 +80,8 @@ def separates(pair, x, y, z):
         + y * (pair[1, 10] - pair[0, 10])
         + z * (pair[1, 11] - pair[0, 11])
     )
-    return gap > half_shadow(pair, 0, x, y, z) + half_shadow(pair, 1, x, y, z) + _CLOSE
+    shadows = half_shadow(pair, _FIRST, x, y, z) + half_shadow(pair, _SECOND, x, y, z)
+    return gap > shadows + _CLOSE
 
 
 @inner_kernel
@@ -227,7 +232,7 @@ def some_object_cover_near(world, part, buffers):
     first, last = world.cover_starts[part], world.cover_starts[part + 1]
     for j in range(first, last):
         x, y, z = world.covers[j, 0], world.covers[j, 1], world.covers[j, 2]
-        if point_distance(buffers.outlines, 0, x, y, z) <= world.covers[j, 3] + _CLOSE:
+        if point_distance(buffers.outlines, _FIRST, x, y, z) <= world.covers[j, 3] + _CLOSE:
             return True
     return first == last
 
@@ -261,13 +266,13 @@ def near_parts(robot, buffers, most):
                     continue
             if not spheres_touch(buffers.spheres, i, buffers.spheres, j):
                 continue
-            place_outline(robot, i, buffers, 0)
-            place_outline(robot, j, buffers, 1)
+            place_outline(robot, i, buffers, _FIRST)
+            place_outline(robot, j, buffers, _SECOND)
             if apart(buffers.outlines):
                 continue
-            if not some_cover_near(robot, i, buffers, 1):
+            if not some_cover_near(robot, i, buffers, _SECOND):
                 continue
-            if not some_cover_near(robot, j, buffers, 0):
+            if not some_cover_near(robot, j, buffers, _FIRST):
                 continue
             place_part(robot, i, buffers)
             place_part(robot, j, buffers)
@@ -332,12 +337,12 @@ def near_parts_of(robot, world, body, w, buffers, count, most):
         x, y, z = buffers.spheres[i, 0], buffers.spheres[i, 1], buffers.spheres[i, 2]
         if point_distance(world.outlines, w, x, y, z) > buffers.spheres[i, 3] + _CLOSE:
             continue
-        place_outline(robot, i, buffers, 0)
+        place_outline(robot, i, buffers, _FIRST)
         for field in range(17):
             buffers.outlines[1, field] = world.outlines[w, field]
         if apart(buffers.outlines):
             continue
-        if not some_cover_near(robot, i, buffers, 1):
+        if not some_cover_near(robot, i, buffers, _SECOND):
             continue
         if some_object_cover_near(world, w, buffers):
             place_part(robot, i, buffers)
