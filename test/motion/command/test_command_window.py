@@ -170,6 +170,20 @@ def test_without_a_limit_of_acceleration_an_arm_comes_to_rest_within_a_period():
     assert q[1] == velocity[1] == 0.0
 
 
+@pytest.mark.parametrize('room', [0.01, 0.002, 0.0])
+@pytest.mark.parametrize('side', [1.0, -1.0])
+@pytest.mark.parametrize('slowly', [True, False])
+def test_a_joint_that_is_too_fast_for_its_limit_brakes_as_sharply_as_it_has_to(slowly, side, room):
+    limit, still = np.array([3.0 * side, 0.0]), np.zeros(2)
+    q, velocity = limit - np.array([room * side, 0.0]), np.array([0.5 * side, 0.0])
+    for _ in range(100):
+        begins = CommandStep(q, velocity, LIMITS.braking, np.full(2, FASTEST), PERIOD)
+        before, (q, velocity) = velocity, begins.towards(limit, still, LIMITS, slowly)
+        assert side * q[0] <= 3.0 + 1e-6
+        assert abs(velocity[0]) <= abs(before[0]) + ACCELERATION * PERIOD + 1e-9
+    np.testing.assert_allclose([q, velocity], [limit, still], atol=1e-4)
+
+
 TICK, BRAKING = 0.01, 5.0
 
 
