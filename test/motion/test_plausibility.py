@@ -5,11 +5,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from ik_service.motion.state.joint_state_tracker import (
-    PlausibilityMonitor,
-    RestMonitor,
-    SETTLING_TIME,
-)
+from ik_service.motion.state.joint_state_tracker import PlausibilityMonitor, RestMonitor
 
 SPEEDS = np.array([2.0, 0.5])
 
@@ -45,11 +41,23 @@ def test_a_leap_is_not_believed_and_neither_is_the_way_back_until_it_has_settled
     watched.see(count=20)
     assert not watched.see([1.5, 0.0], samples)
     assert 'shoulder cannot have moved by +1.5 within' in watched.monitor.doubt
-    settling = round(SETTLING_TIME * rate)
+    settling = round(0.5 * rate)
     assert not watched.see(count=settling)
     assert watched.see(count=2)
     assert watched.monitor.doubt == ''
     assert not watched.monitor.contradictory
+
+
+@pytest.mark.parametrize(
+    ('joint', 'rate', 'most'), [(0, 100.0, 0.33), (1, 100.0, 0.1075), (0, 2.0, 1.8)]
+)
+def test_a_step_is_believed_up_to_the_speed_with_a_margin_for_late_states_and_noise(
+    joint, rate, most
+):
+    for share, believed in ((0.99, True), (1.01, False)):
+        watched = Watched(rate)
+        watched.see(count=20)
+        assert watched.see(share * most * np.eye(2)[joint]) is believed
 
 
 def test_an_arm_that_keeps_moving_is_not_still():
@@ -173,7 +181,7 @@ def test_they_are_waited_for_until_only_one_is_left():
     believed = [monitor.update(q, when) for when, q in both]
     assert not any(believed[40:])
     alone = [monitor.update(here, 8.0 + 0.01 * number) for number in range(60)]
-    assert not any(alone[: round(SETTLING_TIME * 100) - 2])
+    assert not any(alone[:48])
     assert alone[-1]
     assert not monitor.contradictory
 
