@@ -83,3 +83,9 @@ def checked_option(
         return value
 
     return read
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Return a reader, as of :func:`checked_option`, of whole numbers from a least one on."""
+    refusal = f'{{!r}} is no whole number of at least {least}'
+    return checked_option(int, lambda number: number >= least, refusal)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 import math
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_service.cli.solve.options import add_description_options, described_robot
-from ik_service.common.option_values import checked_option
+from ik_service.common.option_values import at_least
 from ik_service.common.quoting import quote
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import ArgumentError, MissingExtraError
@@ -56,19 +56,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_description_options(parser)
     add(
         '--points',
-        type=_at_least(2),
+        type=at_least(2),
         default=20,
         help='positions along the longest side of the grid (default: %(default)s)',
     )
     add(
         '--orientations',
-        type=_at_least(1),
+        type=at_least(1),
         help=f'tried at each position (default: {_ORIENTATIONS}; positions alone are mapped of '
         'an arm with too few joints to choose how its tip turns)',
     )
     add(
         '--searches',
-        type=_at_least(1),
+        type=at_least(1),
         default=20,
         help='searches for a pose, at most; more take longer and miss less (default: %(default)s)',
     )
@@ -294,11 +294,6 @@ def _publish(found: CapabilityMap) -> None:
     with cloud as topic, suppress(KeyboardInterrupt):
         print(f'published on {topic} until Ctrl-C', flush=True)
         threading.Event().wait()
-
-
-def _at_least(least: int) -> Callable[[str], int]:
-    """Return a parser of whole numbers that refuses smaller ones."""
-    return checked_option(int, lambda n: n >= least, f'has to be at least {least}, not {{}}')
 
 
 def plan_line(chain: KinematicChain, axes: tuple[np.ndarray, ...], arguments: Namespace) -> str:

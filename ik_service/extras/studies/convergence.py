@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.common.option_values import at_least
 from ik_service.drawing import figures
 from ik_service.drawing.arm_shape import skeleton
 from ik_service.extras.studies.arms import ARMS, load_arm, Search, SingleSearch
@@ -53,7 +54,7 @@ class Record:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
     parser.add_argument(
-        '--poses', type=int, default=1000, help='poses of each arm (default: %(default)s)'
+        '--poses', type=at_least(1), default=1000, help='poses of each arm (default: %(default)s)'
     )
 
 

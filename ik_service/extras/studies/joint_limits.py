@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.common.option_values import at_least
 from ik_service.drawing import figures
 from ik_service.exceptions import OptionError
 from ik_service.extras.studies.arms import load_arm
@@ -55,7 +56,7 @@ class Record:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
     parser.add_argument(
-        '--poses', type=int, default=300, help='poses to solve (default: %(default)s)'
+        '--poses', type=at_least(1), default=300, help='poses to solve (default: %(default)s)'
     )
 
 

@@ -12,7 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
-from ik_service.common.option_values import checked_option
+from ik_service.common.option_values import at_least
 from ik_service.drawing.figures import ACCENT, method_label, PALETTE, sheet
 from ik_service.extras.studies.arms import load_arm
 from ik_service.extras.studies.tables import write_csv, write_summary
@@ -31,8 +31,6 @@ _RANDOM_SEED = 1  # of the path
 _COMPILED = 3  # poses that are solved before time counts
 _SHOWN = 5  # of the poses whose joints go into the table, one in so many, beside those at jumps
 _TICK = 0.08  # height of the marks of jumps, of the axes
-
-_count = checked_option(int, lambda n: n >= 1, 'a whole number of at least 1 is needed, not {!r}')
 
 
 @dataclass(frozen=True)
@@ -116,11 +114,11 @@ def poses_along(chain: KinematicChain, path: np.ndarray) -> np.ndarray:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the study."""
     parser.add_argument(
-        '--poses', type=_count, default=2000, metavar='N', help='of it (default: %(default)s)'
+        '--poses', type=at_least(1), default=2000, metavar='N', help='of it (default: %(default)s)'
     )
     parser.add_argument(
         '--legs',
-        type=_count,
+        type=at_least(1),
         default=40,
         metavar='N',
         help='ways between random postures on the path (default: %(default)s)',

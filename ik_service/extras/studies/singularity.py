@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.common.option_values import at_least
 from ik_service.drawing import figures
 from ik_service.extras.studies.arms import load_arm, manipulability, SingleSearch
 from ik_service.extras.studies.tables import series, write_csv, write_summary
@@ -140,7 +141,10 @@ def waypoints(chain: KinematicChain, line: Line) -> tuple[np.ndarray, list[np.nd
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
     parser.add_argument(
-        '--iterations', type=int, default=5, help='of a method a waypoint (default: %(default)s)'
+        '--iterations',
+        type=at_least(1),
+        default=5,
+        help='of a method a waypoint (default: %(default)s)',
     )
 
 

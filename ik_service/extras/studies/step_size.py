@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.common.option_values import at_least
 from ik_service.drawing import figures
 from ik_service.extras.studies.arms import load_arm, Search, SingleSearch
 from ik_service.extras.studies.tables import write_csv, write_summary
@@ -63,7 +64,7 @@ class FixedGainRun:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
     parser.add_argument(
-        '--iterations', type=int, default=1000, help='steps to take (default: %(default)s)'
+        '--iterations', type=at_least(1), default=1000, help='steps to take (default: %(default)s)'
     )
 
 

@@ -34,6 +34,9 @@ _MEASURING = 0.5  # [s]
 _positive = checked_option(
     float, lambda x: 0.0 < x < math.inf, 'a number above 0 is needed, not {!r}'
 )
+_duration = checked_option(
+    float, lambda x: 0.1 <= x <= 3600.0, 'a time from 0.1 to 3600 s is needed, not {!r}'
+)
 
 SUMMARY = 'errors of simulated arms that hold a pose and follow a circle, for both engines'
 
@@ -222,7 +225,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--radius', type=_positive, default=0.1, help='of the circle [m] (default: %(default)s)'
     )
     parser.add_argument(
-        '--duration', type=_positive, default=6.0, help='of a turn [s] (default: %(default)s)'
+        '--duration', type=_duration, default=6.0, help='of a turn [s] (default: %(default)s)'
     )
     parser.add_argument(
         '--velocity-scaling',

@@ -186,7 +186,7 @@ def test_another_arm_that_cannot_be_read_is_told_before_the_survey(tmp_path, cap
 def test_counts_below_the_least_are_refused(tmp_path, capsys, option):
     with pytest.raises(SystemExit):
         survey(tmp_path, option, 0)
-    assert 'has to be at least' in capsys.readouterr().err
+    assert 'is no whole number of at least' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,18 @@ def test_figure_and_tables(tmp_path, capsys):
     assert (image[:, :, :3].min(axis=2) < 0.5).mean() > 0.002
 
 
-def test_counts_have_to_be_positive(capsys):
-    with pytest.raises(SystemExit):
-        programs.ik_study(['paths', '--poses', '0'])
-    assert 'a whole number of at least 1' in capsys.readouterr().err
+@pytest.mark.parametrize(
+    'words',
+    [
+        'paths --poses 0',
+        'convergence --poses -1',
+        'joint-limits --poses 0',
+        'step-size --iterations 0',
+        'tracking --duration 1e-9',
+    ],
+)
+def test_numbers_of_which_nothing_would_come_are_wrong_commands(words, capsys):
+    with pytest.raises(SystemExit) as ending:
+        programs.ik_study(words.split())
+    assert ending.value.code == 2
+    assert words.split()[-1] in capsys.readouterr().err.splitlines()[-1]

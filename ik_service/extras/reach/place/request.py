@@ -29,7 +29,7 @@ from ik_service.cli.solve.request import (
     notes_about_robot,
     task_options,
 )
-from ik_service.common.option_values import checked_option
+from ik_service.common.option_values import at_least
 from ik_service.exceptions import StoreError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.inverse_map import InverseMap
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 MOUNTINGS = {'floor': (0.0, 0.0, 0.0), 'ceiling': (180.0, 0.0, 0.0), 'wall': (0.0, 90.0, 0.0)}
 """Names of mountings: roll, pitch and yaw of the base [°]."""
-
-_count = checked_option(int, lambda n: n >= 1, '{!r} is no whole number of at least 1')
 
 _DESCRIPTION = """
 Where the base of an arm may stand so that the arm reaches given poses: places are compared on a
@@ -127,18 +125,18 @@ def _add_region(group: argparse._ArgumentGroup) -> None:
 
 def _add_search(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        '--candidates', type=_count, default=10_000, metavar='N',
+        '--candidates', type=at_least(1), default=10_000, metavar='N',
         help='places that are compared, at most (default: %(default)s)',
     )  # fmt: skip
     group.add_argument(
         '--spacing', type=number, metavar='M', help='distance of the places instead [m]'
     )
     group.add_argument(
-        '--headings', type=_count, default=8, metavar='N',
+        '--headings', type=at_least(1), default=8, metavar='N',
         help='headings of a full turn that are compared (default: %(default)s)',
     )  # fmt: skip
     group.add_argument(
-        '--best', type=_count, default=5, metavar='N',
+        '--best', type=at_least(1), default=5, metavar='N',
         help='places to print (default: %(default)s)',
     )  # fmt: skip
     group.add_argument(
