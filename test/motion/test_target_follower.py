@@ -10,9 +10,9 @@ from support.motion.rigs import pose_beside, RATE, READY, Rig
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.kinematics.joint_space import FALLBACK_LINEAR_SPEED, FALLBACK_SPEED
-from ik_service.motion import target_follower
 from ik_service.motion.settings import FollowerState
 from ik_service.motion.target_follower import TargetFollower
+from ik_service.motion.tracking.nearby_solver import NearbySolver
 from ik_service.sim.simulated_arm import SimulatedArm
 
 
@@ -350,14 +350,14 @@ class SlowSolver:
 
     def __init__(self, monkeypatch):
         self.entered, self.allowed = threading.Event(), threading.Event()
-        solve = target_follower.NearbySolver.solve
+        solve = NearbySolver.solve
 
         def slow(nearby, target, seeds):
             self.entered.set()
             assert self.allowed.wait(60.0)
             return solve(nearby, target, seeds)
 
-        monkeypatch.setattr(target_follower.NearbySolver, 'solve', slow)
+        monkeypatch.setattr(NearbySolver, 'solve', slow)
 
 
 def test_a_slow_solve_never_delays_a_tick(solver, rig, monkeypatch):
