@@ -20,7 +20,7 @@ some arms need the elimination. The process runs at low priority.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import groupby
 import os
@@ -46,7 +46,7 @@ _MODULE = 'ik_service.arm.compilation'
 _TREE, _PATHS, _BATCH, _ELIMINATION = '--tree', '--paths', '--batch', '--elimination'
 _COLLISIONS, _THEN = '--collisions', '--then'
 _PATIENCE = 600.0  # time for the compiler [s]
-MOST_WAITING = 4  # solvers that are compiled or wait for it, at most
+MOST_WAITING = 4  # changes of parameters that wait for a compiler, at most
 Compiled = Solver | CartesianPathKernels | BatchKernels  # anything that can be compiled
 _Words = tuple[str, ...]  # of the command line, for one thing to compile
 
@@ -112,11 +112,12 @@ class Compiler:
                     del _starting[words]
                 end.set()
 
-    def prepare(self, solver: Compiled) -> None:
+    def prepare(self, solver: Compiled, refusable: bool = False) -> None:
         """
         Compile a solver or load its code; returns when it is ready to solve.
 
         :param solver: the solver, or the kernels of paths or of batches.
+        :param refusable: whether it is refused while :data:`MOST_WAITING` such ones wait.
         :raises CompilationError: the compiler was ended meanwhile, or too many wait for it.
         """
         if not (solver.compiled or solver.cached or cache_folder() is None):
@@ -124,15 +125,23 @@ class Compiler:
             while begun is not None and not begun.wait(_LOOK):
                 self._check()
             if not solver.cached:
-                self._compile_in_turn(solver)
+                with self._place(solver.name) if refusable else nullcontext():
+                    self._compile_in_turn(solver)
         solver.warm_up()
 
-    def _compile_in_turn(self, solver: Compiled) -> None:
+    @contextmanager
+    def _place(self, name: str) -> Iterator[None]:
         if not self._places.acquire(blocking=False):
             raise CompilationError(
-                f'{solver.name} is not compiled yet, and {MOST_WAITING} others wait for that; '
+                f'{name} is not compiled yet, and {MOST_WAITING} others wait for that; '
                 'try again in a minute'
             )
+        try:
+            yield
+        finally:
+            self._places.release()
+
+    def _compile_in_turn(self, solver: Compiled) -> None:
         try:
             with self._turn():
                 if not (solver.compiled or solver.cached):  # by the one before
@@ -144,8 +153,6 @@ class Compiler:
                 f'{solver.name} is compiled in the process of the node, which may delay commands: '
                 f'{error}'
             )
-        finally:
-            self._places.release()
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

@@ -312,7 +312,7 @@ class IkNode(NodeWithActions):
         followers = self._followers
         if followers is not None and solver != self.parameters.solver:
             for prepared in followers.solvers(solver):
-                self._compiler.prepare(prepared)
+                self._compiler.prepare(prepared, refusable=True)
 
     def _apply(self, solver: SolverSettings, follower: FollowerSettings) -> None:
         """Put changed parameters into force; an exception refuses them."""

@@ -173,10 +173,10 @@ def slow_compiler(bench, ros_context, monkeypatch):
     node.compiling = []
     prepare = compilation.Compiler.prepare
 
-    def wait(compiler, solver):
+    def wait(compiler, solver, **how):
         node.compiling.append(solver.name)
         assert go_on.wait(60.0)
-        prepare(compiler, solver)
+        prepare(compiler, solver, **how)
 
     monkeypatch.setattr(compilation.Compiler, 'prepare', wait)
     node.start()
@@ -220,7 +220,8 @@ class SlowSolver:
         self.compiled = True
 
 
-def test_too_many_solvers_waiting_for_the_compiler_are_refused(monkeypatch):
+@pytest.mark.parametrize('refusable', [True, False])
+def test_of_solvers_that_wait_for_the_compiler_only_changes_are_refused(monkeypatch, refusable):
     go_on, refusals = threading.Event(), []
     child = MagicMock()
     child.__enter__.return_value.wait_for = lambda *_: go_on.wait(60.0)
@@ -231,19 +232,19 @@ def test_too_many_solvers_waiting_for_the_compiler_are_refused(monkeypatch):
 
     def prepare(solver):
         try:
-            compiler.prepare(solver)
+            compiler.prepare(solver, refusable)
         except IkServiceError as error:
             refusals.append(str(error))
 
     threads = [threading.Thread(target=prepare, args=(solver,)) for solver in solvers]
     for thread in threads:
         thread.start()
-    until(lambda: refusals, what='the refusal of one of them')
+    until(lambda: len(refusals) == refusable, what='the refusal of one of them')
     go_on.set()
     for thread in threads:
         thread.join(60.0)
-    assert f'{compilation.MOST_WAITING} others wait' in refusals[0]
-    assert [solver.compiled for solver in solvers].count(True) == compilation.MOST_WAITING
+    assert all(f'{compilation.MOST_WAITING} others wait' in refusal for refusal in refusals)
+    assert sum(solver.compiled for solver in solvers) == len(solvers) - refusable
 
 
 DOUBLE, DOUBLES = Parameter.Type.DOUBLE, Parameter.Type.DOUBLE_ARRAY
