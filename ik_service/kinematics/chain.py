@@ -84,7 +84,7 @@ class KinematicChain(JointSpace):
             tip=frozen(tip),
             lower=self.lower,
             upper=self.upper,
-            turn=frozen(_full_turns(path, names, robot)),
+            turn=frozen(_full_turns(names, robot)),
             reach=frozen(np.append(first[:3, 3], distance)),
         )
 
@@ -180,19 +180,13 @@ def _bounds(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> np.nd
     return bounds
 
 
-def _full_turns(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
+def _full_turns(names: tuple[str, ...], robot: RobotModel) -> np.ndarray:
     """Return 2π for variables whose full turns change no pose of the robot, else 0."""
-    turn = np.zeros(len(names))
-    for i, name in enumerate(names):
-        followers = [
-            joint
-            for joint in robot.joints.values()
-            if joint.movable and robot.resolve_mimic(joint.name)[0] == name
-        ]
-        if all(
-            joint.type is not JointType.PRISMATIC
-            and float(robot.resolve_mimic(joint.name)[1]).is_integer()
-            for joint in followers
-        ):
-            turn[i] = 2 * math.pi
-    return turn
+    turn = dict.fromkeys(names, 2 * math.pi)
+    for joint in robot.joints.values():
+        if joint.movable:
+            source, multiplier, _ = robot.resolve_mimic(joint.name)
+            whole = joint.type is not JointType.PRISMATIC and float(multiplier).is_integer()
+            if source in turn and not whole:
+                turn[source] = 0.0
+    return np.array([*turn.values()])
