@@ -390,44 +390,6 @@ class NoDescriptionError(IkServiceError):
     """No description of the server's robot on the ROS graph."""
 
 
-@dataclass(frozen=True)
-class Descriptions:
-    """Description of the server's robot, and its source in words; perhaps of one group only."""
-
-    urdf: str
-    srdf: str
-    source: str
-    partial: bool = False
-
-
-def find_descriptions(connection: ServerConnection, group: str) -> Descriptions:
-    """
-    Return the description of the server's robot; raises NoDescriptionError.
-
-    Its parameters are asked first, as MoveIt's ``move_group`` has both, then ``get_urdf``, then
-    the topic, which several robots may share; ``get_urdf`` of a group, which is all that MoveIt's
-    knows, is the last.
-    """
-    servers = connection.servers_of(COMPUTE_IK)
-    sources = {
-        f'parameter {URDF} of the server': lambda: _from_parameters(connection, servers, URDF),
-        'service get_urdf': lambda: _from_service(connection, ''),
-        f'topic {URDF}': lambda: _from_topic(connection, URDF, connection.patience),
-        f'service get_urdf, group {group}': lambda: _from_service(connection, group),
-    }
-    for source, find in sources.items():
-        urdf = find()
-        if urdf:
-            srdf = _from_parameters(connection, servers, SRDF) or _from_topic(
-                connection, SRDF, _DISCOVERY
-            )
-            return Descriptions(urdf, srdf, source, partial='group' in source)
-    raise NoDescriptionError(
-        f'neither parameter nor topic {URDF} nor get_urdf describes the robot of the server; '
-        'name its file by --urdf'
-    )
-
-
 def _from_parameters(connection: ServerConnection, servers: Sequence[str], name: str) -> str:
     """Return the XML text that a parameter of the servers holds; empty where none does."""
     for server in servers:
@@ -521,16 +483,35 @@ def prepare(
 
 
 def _robot(connection: ServerConnection, choice: Choice) -> tuple[Robot, str, bool]:
-    """Return the robot, where it comes from, and whether other parts of it may be missing."""
+    """
+    Return the robot, where it comes from, and whether other parts of it may be missing.
+
+    The server's parameters are asked first, as MoveIt's ``move_group`` has both, then
+    ``get_urdf``, then the topic, which several robots may share; ``get_urdf`` of a group, which is
+    all that MoveIt's knows, is the last.
+    """
     if choice.urdf is not None:
         return Robot.from_urdf(choice.urdf, srdf=choice.srdf), str(choice.urdf), False
-    found = find_descriptions(connection, choice.group)
-    robot = Robot.from_urdf_text(found.urdf)
+    servers, group = connection.servers_of(COMPUTE_IK), choice.group
+    sources = {
+        f'parameter {URDF} of the server': lambda: _from_parameters(connection, servers, URDF),
+        'service get_urdf': lambda: _from_service(connection, ''),
+        f'topic {URDF}': lambda: _from_topic(connection, URDF, connection.patience),
+        f'service get_urdf, group {group}': lambda: _from_service(connection, group),
+    }
+    found = ((source, find()) for source, find in sources.items())
+    source, urdf = next(((source, text) for source, text in found if text), ('', ''))
+    if not urdf:
+        raise NoDescriptionError(
+            f'neither parameter nor topic {URDF} nor get_urdf describes the robot of the server; '
+            'name its file by --urdf'
+        )
+    robot = Robot.from_urdf_text(urdf)
     if choice.srdf is not None:
-        robot = robot.with_srdf(choice.srdf)
-    elif found.srdf:
-        robot = robot.with_srdf_text(found.srdf)
-    return robot, found.source, found.partial
+        return robot.with_srdf(choice.srdf), source, 'group' in source
+    srdf = _from_parameters(connection, servers, SRDF)
+    srdf = srdf or _from_topic(connection, SRDF, _DISCOVERY)
+    return robot.with_srdf_text(srdf) if srdf else robot, source, 'group' in source
 
 
 def _refuses_group(subject: Subject, patience: float) -> bool:

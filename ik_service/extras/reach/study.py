@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.cli.formatting import table
 from ik_service.cli.solve.options import add_description_options, described_robot
 from ik_service.common.option_values import at_least
 from ik_service.common.quoting import quote
@@ -345,10 +346,7 @@ def comparison_lines(
     rows = [('', *names), ('volume [m³]', *(f'{volume:.2f}' for volume in comparison.volumes))]
     for place, means in (('', comparison.means), (', shared', comparison.shared_means)):
         rows += _mean_rows(place, means)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for label, *values in rows:
-        cells = (f'{value:>{width}}' for value, width in zip(values, widths[1:], strict=True))
-        yield '  '.join((f'{label:{widths[0]}}', *cells))
+    yield from table(rows)
 
 
 def _mean_rows(place: str, means: tuple[MapMeans, MapMeans]) -> list[tuple[str, ...]]:

@@ -207,10 +207,18 @@ class Progress:
         if self._report is not None:
             self._report(self._done, self._count)
 
+    def reach(self, done: int, total: int) -> None:
+        """Count so many of a total, which is only known now, as done."""
+        if self._bar is not None:
+            self._bar.total = total
+        self.advance(done - self._done)
+
 
 @contextmanager
 def progress_of(
-    choice: bool | str | Callable[[int, int | None], object], count: int | None
+    choice: bool | str | Callable[[int, int | None], object],
+    count: int | None,
+    unit: str = ' poses',
 ) -> Iterator[Progress]:
     """Show the progress on a terminal, under a name, or by a function; or nothing."""
     if callable(choice):
@@ -226,6 +234,6 @@ def progress_of(
     # Averaged over the whole run, as parts of the space take longer than others.
     name = choice if isinstance(choice, str) else None
     with tqdm(
-        desc=name, total=count, unit=' poses', unit_scale=True, smoothing=0, disable=None
+        desc=name, total=count, unit=unit, unit_scale=True, smoothing=0, disable=None
     ) as bar:
         yield Progress(count, bar=None if bar.disable else bar)

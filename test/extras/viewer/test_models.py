@@ -222,9 +222,8 @@ def robot(visual, materials=''):
 
 
 def only(text):
-    visuals = read_visuals(read_description(text))
-    assert visuals.warnings == ()
-    (visual,) = visuals.visuals
+    (visual,), warnings = read_visuals(read_description(text))
+    assert not warnings
     return visual
 
 
@@ -258,9 +257,9 @@ def test_colors_by_name_and_in_place():
 )
 def test_a_faulty_visual_is_left_out_and_reported(visual, words, capfd):
     good = '<visual><geometry><sphere radius="1"/></geometry></visual>'
-    visuals = read_visuals(read_description(robot(visual).replace('</link>', f'{good}</link>')))
-    assert [v.geometry for v in visuals.visuals] == [Sphere(1.0)]
-    (warning,) = visuals.warnings
+    description = read_description(robot(visual).replace('</link>', f'{good}</link>'))
+    (shown,), (warning,) = read_visuals(description)
+    assert shown.geometry == Sphere(1.0)
     assert warning.startswith("link 'a': a visual is not shown")
     assert words in warning
     assert capfd.readouterr().err == ''
@@ -269,16 +268,16 @@ def test_a_faulty_visual_is_left_out_and_reported(visual, words, capfd):
 def test_unknown_elements_are_ignored_silently(capfd):
     extra = '<gazebo reference="a"/><custom x="1"><y/></custom>'
     text = robot('<custom/><geometry><sphere radius="1"/></geometry>', extra)
-    assert len(read_visuals(read_description(text)).visuals) == 1
+    assert len(read_visuals(read_description(text))[0]) == 1
     assert capfd.readouterr().err == ''
 
 
 @pytest.mark.parametrize('path', ARMS, ids=lambda path: path.stem)
 def test_all_visuals_of_our_own_arms_are_read(path):
-    visuals = read_visuals(read_description(path.read_text()))
-    assert visuals.warnings == ()
-    assert len(visuals.visuals) > 6
-    assert all(visual.color for visual in visuals.visuals)
+    visuals, warnings = read_visuals(read_description(path.read_text()))
+    assert not warnings
+    assert len(visuals) > 6
+    assert all(visual.color for visual in visuals)
 
 
 TEXT = """<robot name="r">
@@ -293,7 +292,7 @@ BALL = '<visual><geometry><sphere radius="0.1"/></geometry></visual>'
 
 def read(a='', b=''):
     text = TEXT.format(a=a, b=b)
-    return Robot.from_urdf(text), read_visuals(read_description(text))
+    return Robot.from_urdf(text), read_visuals(read_description(text))[0]
 
 
 def test_collision_shapes_are_parts_without_what_is_faulty_or_has_no_extent():

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-import sys
 
 from ik_service.cli.solve.options import write_files
 from ik_service.extras.reach.place.plot import draw_places
 from ik_service.extras.reach.place.request import parse, PlaceRequest, read_request
 from ik_service.extras.reach.place.text import place_json, place_lines
 from ik_service.extras.reach.placement import PlaceSearch, search_places
+from ik_service.extras.scale.solving import progress_of
 
 
 def main(words: Sequence[str]) -> int:
@@ -23,7 +22,7 @@ def main(words: Sequence[str]) -> int:
 
         check_installed()
     request = read_request(arguments)
-    with _progress_bar() as progress:
+    with progress_of(True, None, ' places') as shown:
         search = search_places(
             request.chain,
             request.targets.poses,
@@ -35,7 +34,7 @@ def main(words: Sequence[str]) -> int:
             best=arguments.best,
             options=request.options,
             collisions=request.collisions,
-            progress=progress,
+            progress=shown.reach,
         )
     _show(arguments, request, search)
     return 0 if search.best.share == 1.0 else 1
@@ -51,22 +50,3 @@ def _show(arguments: Namespace, request: PlaceRequest, search: PlaceSearch) -> N
         'plot': ('Plot', lambda file: draw_places(file, request, search)),
     }
     write_files(arguments, writers)
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Callable[[int, int], object] | None]:
-    """Show a bar on a terminal during a ``with`` block; none without tqdm."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        tqdm = None
-    if tqdm is None or sys.stderr is None:  # as where it is closed
-        yield None
-        return
-    with tqdm(unit=' places', disable=None) as bar:  # None: only on a terminal
-
-        def advance(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        yield advance

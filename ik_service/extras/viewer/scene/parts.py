@@ -207,16 +207,8 @@ class Visual:
     color: Color | None
 
 
-@dataclass(frozen=True)
-class RobotVisuals:
-    """Visible parts of a robot."""
-
-    visuals: tuple[Visual, ...]
-    warnings: tuple[str, ...]
-
-
-def read_visuals(description: RobotDescription) -> RobotVisuals:
-    """Read the visible parts of a robot."""
+def read_visuals(description: RobotDescription) -> tuple[list[Visual], list[str]]:
+    """Return the visible parts of a robot, and why others are not shown."""
     colors = dict(_colors(description.root))
     visuals: list[Visual] = []
     warnings: list[str] = []
@@ -225,7 +217,7 @@ def read_visuals(description: RobotDescription) -> RobotVisuals:
             visuals.append(_visual(link, element, colors))
         except ValueError as error:
             warnings.append(f'{named("link", link)}: a visual is not shown: {error}')
-    return RobotVisuals(tuple(visuals), tuple(warnings))
+    return visuals, warnings
 
 
 def _visual(link: str, element: ElementTree.Element, colors: dict[str, Color]) -> Visual:
@@ -275,11 +267,13 @@ class DrawnPart:
     opacity: float | None = None
 
 
-def robot_parts(robot: Robot, visuals: RobotVisuals, loader: MeshLoader) -> tuple[DrawnPart, ...]:
+def robot_parts(
+    robot: Robot, visuals: Sequence[Visual], loader: MeshLoader
+) -> tuple[DrawnPart, ...]:
     """Parts of a robot by its visuals: boxes for unreadable meshes, a skeleton for none."""
-    if not visuals.visuals:
+    if not visuals:
         return skeleton(robot)
-    return tuple(part for visual in visuals.visuals for part in _parts(visual, loader))
+    return tuple(part for visual in visuals for part in _parts(visual, loader))
 
 
 def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[DrawnPart, ...]:

@@ -155,8 +155,8 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     """Read a robot and compile its kinematics, in seconds; report parts that cannot be shown."""
     limited = LimitedLog(report)  # a description may hold thousands of faults
     arm = _build_arm(selection, limited)
-    visuals = read_visuals(arm.robot.description)
-    for warning in (*arm.robot.remarks, *visuals.warnings):
+    visuals, warnings = read_visuals(arm.robot.description)
+    for warning in (*arm.robot.remarks, *warnings):
         limited(warning)
     loader = MeshLoader(arm.robot.source, limited, arm.robot.package_dirs)
     parts = robot_parts(arm.robot, visuals, loader)
@@ -164,7 +164,7 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     boxes = [
         f'Drawn as a box: {listed(names)}. The mesh {why}' for why, names in loader.faults.items()
     ]
-    remarks = (*boxes, *visuals.warnings, *arm.robot.remarks)
+    remarks = (*boxes, *warnings, *arm.robot.remarks)
     q = arm.chain.mid_range()
     arm.chain.forward(q)  # compiles it
     arm.chain.jacobian(q)
