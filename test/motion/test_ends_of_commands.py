@@ -9,7 +9,8 @@ from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.playback import TrajectoryEnd, TrajectoryGoal
 from ik_service.motion.servo.commands import JointCommand, ServoSettings
 from ik_service.motion.servo.servo_goal import ServoGoal
-from ik_service.motion.settings import FollowerState
+from ik_service.motion.settings import FollowerSettings, FollowerState
+from ik_service.motion.state.lag_monitor import LagMonitor
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 STOPPED, ELSEWHERE = 'something else has moved the arm', np.array([0.3, *np.zeros(6)])
@@ -420,3 +421,19 @@ def test_no_start_is_a_jump_whatever_stops_the_motion(solver, seed):
         rig.step(suspended > 0, send if tick % 5 == 0 else lambda: None)
     assert len(rig.sent) > 500
     assert rig.worst_step() <= 1.0 + 1e-6
+
+
+def test_commands_wait_for_an_arm_that_lags_and_one_at_twice_the_limit_was_moved(panda):
+    settings, monitor = FollowerSettings(), LagMonitor(panda, panda.velocity)
+    limits = settings.motion_limits(panda)
+    shares = 0.5, 0.75, 0.89, 0.91, 0.51, 0.49, 1.0, 1.99, 2.01
+    found = []
+    for k, share in enumerate(shares):
+        measured, now = np.full(panda.n, 0.01 * k), 5.0 + 0.01 * k
+        commanded = measured + share * settings.lag_limit * panda.velocity * np.eye(panda.n)[0]
+        monitor.update(commanded, measured, now, False, settings, limits, now)
+        found.append((round(monitor.pace, 6), monitor.lagging, monitor.displaced))
+    paces = 1.0, 0.5, 0.22, 0.18, 0.98, 1.0, 0.0, 0.0, 0.0
+    assert [pace for pace, _, _ in found] == list(paces)
+    assert [lags for _, lags, _ in found] == [False] * 3 + [True] * 2 + [False] + [True] * 3
+    assert [displaced for _, _, displaced in found] == [False] * 8 + [True]
