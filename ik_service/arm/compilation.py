@@ -92,7 +92,7 @@ class Compiler:
         for jobs in (solvers, [(_COLLISIONS,)]):
             with _STARTING:
                 if jobs[0] not in _starting:
-                    ends = {words: threading.Event() for words in jobs}
+                    ends = {words: threading.Event() for words in jobs if words not in _starting}
                     _starting.update(ends)
                     threading.Thread(target=self._try, args=(ends,), daemon=True).start()
                 self._first.append(_starting[jobs[0]])

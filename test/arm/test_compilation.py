@@ -147,14 +147,14 @@ def test_ending_node_ends_the_compiler(monkeypatch, tmp_path):
 
 
 def test_kernels_of_a_first_start_are_compiled_side_by_side_and_are_waited_for(monkeypatch):
-    both, commands, goes = threading.Barrier(2, timeout=PATIENCE), [], threading.Event()
+    all_three, commands, goes = threading.Barrier(3, timeout=PATIENCE), [], threading.Event()
 
     class Child(FakeChild):
         def __init__(self, name, module, words):
             commands.append(' '.join(words))
 
         def wait_for(self, pattern, patience):
-            both.wait()
+            all_three.wait()
             assert goes.wait(PATIENCE)
             raise ChildFailedError('it fails', '')  # then all is compiled when it is needed
 
@@ -165,15 +165,17 @@ def test_kernels_of_a_first_start_are_compiled_side_by_side_and_are_waited_for(m
     compiler.begin('levenberg_marquardt')
     assert commands == [], 'of what is cached'
     monkeypatch.setattr(Solver, 'cached', False)
-    others = Compiler(pytest.fail)  # of another node in this process
-    for each in (compiler, others):
-        each.begin('levenberg_marquardt')
+    # Two are of other nodes in this process; ccd leaves several poses to the default method.
+    methods = ('levenberg_marquardt', 'levenberg_marquardt', 'ccd')
+    compilers = [compiler, Compiler(pytest.fail), Compiler(pytest.fail)]
+    for each, method in zip(compilers, methods, strict=True):
+        each.begin(method)
     goes.set()
-    for each in (compiler, others):
+    for each in compilers:
         each.finish()
     several, batches = '--tree levenberg_marquardt', '--batch levenberg_marquardt'
     solvers = f'levenberg_marquardt --then {several} --then {batches}'
-    assert sorted(commands) == ['--collisions', solvers]
+    assert sorted(commands) == ['--collisions', 'ccd --then --batch ccd', solvers]
 
 
 def test_what_a_first_start_compiles_is_awaited_and_compiled_once(monkeypatch):
