@@ -203,14 +203,22 @@ class IkNode(NodeWithActions):
             try:
                 yield
             finally:
-                self._loader.end()
-                self._arm_services.end()
+                self._end_preparations()
                 for capability in self._capabilities:
                     capability.end()
                 if self._followers is not None:  # to rest, while the ticker still ticks
                     self._followers.end()
-                self._compiler.end()
                 self._markers.switch(False)
+
+    def destroy_node(self) -> None:
+        """Destroy the node; threads that prepare something do no more, whether it ran or not."""
+        self._end_preparations()
+        super().destroy_node()
+
+    def _end_preparations(self) -> None:
+        self._loader.end()
+        self._arm_services.end()
+        self._compiler.end()
 
     # Callbacks
 
