@@ -104,11 +104,12 @@ class NodeThreads:
         self._executors = (*streams, *parts)
         several = (executor for executor, count in threads for _ in range(count))
         with ExitStack() as stack:
+            # Before the threads wait: they would not notice a service that comes right after that.
+            self._node.executor = cast(Executor, self)
             stack.enter_context(spinning(*own, *several))
+            stack.callback(setattr, self._node, 'executor', None)
             for executor, group in zip(streams, (targets, states), strict=True):
                 stack.enter_context(executor.serving(self._node, [group], self._on_error))
-            self._node.executor = cast(Executor, self)
-            stack.callback(setattr, self._node, 'executor', None)
             yield
 
     def add_node(self, node: Node) -> None:

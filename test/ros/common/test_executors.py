@@ -1,21 +1,24 @@
 """Executor of subscriptions whose messages come all the time; clients and servers of actions."""
 
-from contextlib import ExitStack
+from contextlib import contextmanager, ExitStack
 import threading
 import time
+from types import SimpleNamespace
 
 from control_msgs.action import FollowJointTrajectory
 import pytest
 from rclpy.action import ActionServer
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 from support.harness import until
 
 from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
 from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.stream_executor import StreamExecutor
+from ik_service.ros.node import node_threads
 
 
 @pytest.fixture
@@ -163,6 +166,37 @@ def _first_letters(texts):
         texts.append(message.data[0])
 
     return take
+
+
+def test_a_service_that_comes_while_the_threads_of_a_node_start_is_served(
+    node, bench, monkeypatch
+):
+    names = ('group', 'path_group', 'batch_group', 'capability_group')
+    services = SimpleNamespace(**{name: ReentrantCallbackGroup() for name in names})
+    groups = [ReentrantCallbackGroup() for _ in range(4)]  # of changes, stops, states, targets
+
+    def answered(name):
+        return bench.service_client(Trigger, name).call(Trigger.Request(), timeout_sec=60.0)
+
+    def serve(name):
+        def answer(_, response):
+            return response
+
+        node.create_service(Trigger, name, answer, callback_group=services.path_group)
+
+    @contextmanager
+    def late(*executors):
+        with spinning(*executors):
+            assert answered('early') is not None, 'so that its threads wait'
+            serve('late')
+            yield
+
+    serve('early')
+    monkeypatch.setattr(node_threads, 'spinning', late)
+    threads = node_threads.NodeThreads(node, None, pytest.fail)
+    changes, stops, states, targets = groups
+    with threads.spinning(services, changes, stops, [], states, targets, []):
+        assert answered('late') is not None
 
 
 def test_answers_that_arrive_before_the_request_is_noted_are_not_lost(bench, monkeypatch):
