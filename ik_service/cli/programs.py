@@ -84,7 +84,8 @@ def ik_demo(arguments: Sequence[str] | None = None) -> int:
     Run IK node, simulated arm, page and client in one terminal.
 
     :returns: the exit code: 0 every target was reached or, without ``--once``, Ctrl-C; 1 a failure
-        or a target that was not reached; 130 Ctrl-C before the end of ``--once``.
+        or a target that was not reached; 2 a wrong command; 130 Ctrl-C before the end of
+        ``--once``.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     code = _run('ik_demo', 'ik_service.cli.demo.main', arguments, interrupts=True)

@@ -174,6 +174,11 @@ def _bounds(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> np.nd
         if joint.mimic is None:
             continue
         low, high = source_range(joint.limits, Mimic(*robot.resolve_mimic(joint.name)))
+        if low > high:
+            raise ChainError(
+                f'joint {joint.name!r} has no position left: it follows with multiplier 0, and '
+                'its offset is outside its limits'
+            )
         lower[i], upper[i] = max(lower[i], low), min(upper[i], high)
         if motion.scale != 0.0:
             velocity[i] = min(velocity[i], joint.limits.velocity / abs(motion.scale))

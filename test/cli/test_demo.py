@@ -146,7 +146,9 @@ def test_an_invalid_robot_or_file_is_reported_before_any_process_starts(
     arguments, message, capsys
 ):
     pytest.importorskip('rclpy')
-    assert ik_demo(['--once', *arguments]) == 1
+    with pytest.raises(SystemExit) as ending:
+        ik_demo(['--once', *arguments])
+    assert ending.value.code == 2
     captured = capsys.readouterr()
     assert message in captured.err
     assert 'Starting' not in captured.out

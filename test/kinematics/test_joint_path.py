@@ -284,13 +284,19 @@ def test_limits_of_a_mimic_joint_narrow_those_of_its_variable():
     assert chain.velocity[0] == 2.0
 
 
-@pytest.mark.parametrize('multiplier', [1.0, 0.0])
-def test_limits_of_a_mimic_joint_that_leave_nothing(multiplier):
+@pytest.mark.parametrize(
+    ('multiplier', 'fault'),
+    [
+        (1.0, 'its limits, with those of the joints that follow it, are -1 … -2'),
+        (0.0, 'it follows with multiplier 0, and its offset is outside its limits'),
+    ],
+)
+def test_limits_of_a_mimic_joint_that_leave_nothing(multiplier, fault):
     robot = series(
         ('revolute', limit_xml(-1.0, 1.0)),
         ('revolute', limit_xml(-1.0, 1.0) + mimic_xml('j1', multiplier, 3.0)),
     )
-    with pytest.raises(ChainError, match="joint 'j1' has no position left"):
+    with pytest.raises(ChainError, match=f'has no position left: {fault}'):
         robot.chain('l0', 'l2')
 
 

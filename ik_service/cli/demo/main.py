@@ -152,10 +152,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     options.viewer = not options.once if options.viewer is None else options.viewer
     require_ros()
-    urdf, chain = _robot(options)
+    try:
+        urdf, chain = _robot(options)
+    except IkServiceError as error:
+        parser.error(str(error))
     description = {'base_link': chain.base_link, 'tip_link': chain.tip_link}
     if options.srdf is not None:
         description['srdf'] = str(options.srdf.absolute())

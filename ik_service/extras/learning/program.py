@@ -12,8 +12,9 @@ from time import thread_time
 
 import numpy as np
 
-from ik_service.cli.solve.options import add_robot_options, read_chain, UsageError
+from ik_service.cli.solve.options import add_robot_options, read_chain
 from ik_service.common.option_values import checked_option
+from ik_service.exceptions import IkServiceError
 from ik_service.extras.learning.table import sample_postures, TableGuess
 from ik_service.extras.learning.table_file import default_path, load_table, train_table
 from ik_service.kinematics.chain import KinematicChain
@@ -95,7 +96,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         urdf, chain = read_chain(options)
-    except UsageError as error:
+    except IkServiceError as error:
         parser.error(str(error))
     path = default_path(chain) if options.output is None else options.output.expanduser()
     if os.path.realpath(path) == os.path.realpath(urdf):

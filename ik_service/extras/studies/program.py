@@ -11,7 +11,14 @@ import time
 from typing import cast, Protocol
 
 from ik_service.drawing import figures
-from ik_service.exceptions import IkServiceError, UnknownStudyError
+from ik_service.exceptions import (
+    ArgumentError,
+    ChainError,
+    IkServiceError,
+    RobotDescriptionError,
+    UnknownLinkError,
+    UnknownStudyError,
+)
 
 STUDY_NAMES = (
     'soch-lorencz',
@@ -30,6 +37,8 @@ STUDY_NAMES = (
 
 _ALL = 'all'
 _ELSEWHERE = {'reach': 'ik_service.extras.reach.study'}  # studies that belong to another extra
+# Faults of what a command names; others are failures.
+_WRONG_COMMAND = (ArgumentError, ChainError, RobotDescriptionError, UnknownLinkError)
 _OUTPUT = Path('figures')
 _USAGE = 'ik_study NAME [--output DIR] [options]'
 
@@ -70,8 +79,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f'ik_study: {error}\nusage: {_USAGE}', file=sys.stderr)
         return 2
     figures.check_installed()
-    outcomes = [_run(study, chosen) for study, chosen in parsed.items()]
-    return 0 if all(outcomes) else 1
+    return max([_run(study, chosen) for study, chosen in parsed.items()])
 
 
 def _overview() -> str:
@@ -114,8 +122,8 @@ def _parse(name: str, options: Sequence[str]) -> Namespace:
     return parser.parse_args(options)
 
 
-def _run(name: str, options: Namespace) -> bool:
-    """Run a study and print its output, or why it failed; return whether it succeeded."""
+def _run(name: str, options: Namespace) -> int:
+    """Run a study and print its output, or why it failed; return the exit code."""
     print(f'{name}: {load_study(name).SUMMARY}', flush=True)
     began = time.perf_counter()
     try:
@@ -125,7 +133,7 @@ def _run(name: str, options: Namespace) -> bool:
         raise
     except (IkServiceError, OSError) as error:
         print(f'ik_study {name}: {error}', file=sys.stderr)
-        return False
+        return 2 if isinstance(error, _WRONG_COMMAND) else 1
     seconds = time.perf_counter() - began
     print(f'wrote {", ".join(str(path) for path in paths)} in {seconds:.1f} s\n', flush=True)
-    return True
+    return 0

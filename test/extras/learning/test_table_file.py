@@ -300,19 +300,10 @@ def test_the_command_that_an_error_names_works(planar_urdf, capsys, few_poses, t
     assert load_table(chain, path).postures.shape == (200, 5)
 
 
-@pytest.mark.parametrize(
-    ('words', 'message'),
-    [
-        (['panda', '--tip-link', 'nose'], "unknown link 'nose'"),
-        (['planar_6r', '--lock', 'elbow=1'], "unknown joint 'elbow'"),
-        (['planar_6r', '--output', '/no/such/folder/table.npz'], 'cannot be written'),
-    ],
-)
-def test_an_error_is_printed_and_nothing_is_saved(words, message, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert ik_train(words) == 1
+def test_an_error_is_printed_and_nothing_is_saved(capsys):
+    assert ik_train(['planar_6r', '--output', '/no/such/folder/table.npz']) == 1
     captured = capsys.readouterr()
-    assert message in captured.err
+    assert 'cannot be written' in captured.err
     assert 'Saved' not in captured.out
 
 
@@ -327,6 +318,9 @@ def test_an_error_is_printed_and_nothing_is_saved(words, message, capsys, tmp_pa
         (['planar_6r', '--samples', 'many'], 'from 100 to 1,000,000'),
         (['planar_6r', '--lock', 'joint_1'], 'torso=0.1'),
         (['planar_6r', '--lock', 'joint_1=nan'], 'torso=0.1'),
+        (['planar_6r', '--lock', 'joint_9=0'], "unknown joint 'joint_9'"),
+        (['planar_6r', '--tip-link', 'nose'], "unknown link 'nose'"),
+        (['three_arms.urdf', '--srdf', 'none.srdf'], 'none.srdf'),
         (['planar_6r', '--seed', '-1'], 'at least 0'),
     ],
 )

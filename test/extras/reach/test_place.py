@@ -315,6 +315,7 @@ def test_places_are_drawn(far_poses, tmp_path, ik_place):
         (('--region', 'nan', 1, 0, 1), 'is no number'),
         (('--polygon', 0, 0, 1, 1), '--polygon takes three pairs'),
         (('--height', 0, 1, 2), '--height takes one or two numbers'),
+        (('--yaw', 10, -10), '--yaw ends at -10 before it begins, at 10'),
         (('--mounting', 'moon'), '--mounting takes floor, ceiling, wall'),
         (('--best', 0), 'is no whole number of at least 1'),
         (('--map', 'nowhere.zarr'), 'is no inverse map'),

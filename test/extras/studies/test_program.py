@@ -85,6 +85,22 @@ def test_an_option_that_a_study_does_not_have_is_refused(toy, capsys):
     assert '--colour' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ('words', 'message'),
+    [
+        (['--urdf', 'none.urdf'], "file 'none.urdf': cannot be read"),
+        (['--compare', 'none.urdf'], "file 'none.urdf': cannot be read"),
+        (['--tip-link', 'nose'], "unknown link 'nose'"),
+        (['--base-link', 'panda_hand_tcp'], 'no joint moves'),
+        (['--points', '3000'], '--points: 3,000'),
+    ],
+)
+def test_a_wrong_command_is_refused_with_exit_code_2(words, message, tmp_path, capsys):
+    pytest.importorskip('matplotlib')
+    assert ik_study(['reach', *words, '--output', str(tmp_path)]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_a_file_in_place_of_the_folder_is_reported(toy, tmp_path, capsys):
     (tmp_path / 'taken').write_text('')
     assert ik_study(['one', '--output', str(tmp_path / 'taken')]) == 1
@@ -147,7 +163,7 @@ def test_without_ros_publishing_is_refused_before_anything_is_computed(
     pytest.importorskip('matplotlib')
     monkeypatch.setitem(sys.modules, 'rclpy', None)
     words = ['reach', '--publish', '--points', '500', '--output', str(tmp_path)]
-    assert ik_study(words) == 1
+    assert ik_study(words) == 2
     assert '--publish: needs ROS 2' in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 

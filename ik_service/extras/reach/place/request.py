@@ -174,6 +174,8 @@ def _check(arguments: argparse.Namespace) -> None:
         values = getattr(arguments, name)
         if values is not None and len(values) > 2:
             raise UsageError(f'--{name} takes one or two numbers, not {len(values)}')
+        if values is not None and values[-1] < values[0]:
+            raise UsageError(f'--{name} ends at {values[-1]:g} before it begins, at {values[0]:g}')
     polygon = arguments.polygon
     if polygon is not None and (len(polygon) < 6 or len(polygon) % 2):
         raise UsageError(f'--polygon takes three pairs of x and y or more, not {len(polygon)}')
