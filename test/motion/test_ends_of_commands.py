@@ -90,6 +90,17 @@ def test_an_arm_that_is_moved_while_it_is_held_is_let_go(solver, away):
     assert not rig.follower.active
 
 
+def test_an_arm_that_is_carried_away_before_it_has_arrived_is_let_go(solver):
+    rig, carried = Rig(solver, READY), np.array([0.0015, *np.zeros(6)])
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, (0.2, 0.2, -0.2)))
+    for tick in range(400):
+        rig.follower.set_measured(rig.q + tick * carried, rig.now)
+        rig.tick(measured=False)
+    assert rig.follower.drop_reason == 'something else has moved the arm'
+    assert not rig.follower.active
+
+
 def test_a_held_arm_may_be_a_little_away(solver):
     rig = arrived(solver, hold=True)
     rig.rest(1.0)
@@ -138,6 +149,18 @@ def test_an_arm_that_does_not_move_ends_the_motion(solver):
     assert np.abs(rig.path[-1] - READY).max() < 1e-6
     rig.assert_within(1.0, 0.2)
     assert not rig.rest(5.0)
+
+
+@pytest.mark.parametrize('late', [0, 14])
+def test_commands_keep_the_lead_limit_when_joint_states_are_late(solver, late):
+    rig = Rig(solver, READY, velocity_scaling=1.0)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, (0.2, 0.2, -0.2)))
+    for tick in range(200):
+        if tick % (late + 1) == 0:
+            rig.measure()
+        rig.tick(measured=False, moves=False)
+    assert 0.07 < np.abs(rig.path - READY).max() <= 0.1
 
 
 def test_a_stuck_arm_is_not_tried_again_by_resume(solver):

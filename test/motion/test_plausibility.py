@@ -60,6 +60,27 @@ def test_a_step_is_believed_up_to_the_speed_with_a_margin_for_late_states_and_no
         assert watched.see(share * most * np.eye(2)[joint]) is believed
 
 
+@pytest.mark.parametrize('way_back', ['it reads as before', 'a pause in which it can have turned'])
+def test_a_leap_by_full_turns_is_not_believed_for_standing_still(way_back):
+    watched = Watched()
+    watched.monitor = PlausibilityMonitor(
+        ('shoulder', 'lift'), SPEEDS, turns=np.array([2.0 * np.pi, 0.0])
+    )
+    watched.see(count=20)
+    leapt = [2.0 * np.pi + 0.02, 0.0]
+    assert not watched.see(leapt, 300)
+    assert 'shoulder reads +1 full turns: nothing moves until' in watched.monitor.doubt
+    if way_back == 'it reads as before':
+        leapt = [0.0, 0.0]
+        assert not watched.see(leapt, 40)
+    else:
+        watched.now += 2.2
+    assert watched.see(leapt, 60)
+    leapt[1] = 2.0 * np.pi
+    assert not watched.see(leapt)
+    assert watched.see(leapt, 60), 'a sliding joint has no turns'
+
+
 def test_an_arm_that_keeps_moving_is_not_still():
     watched = Watched()
     watched.see(count=20)

@@ -114,14 +114,23 @@ class PlausibilityMonitor:
     settling time. Steps that are too small for that, but lead back and forth again and again, are
     implausible as well.
 
+    An arm that stands still cannot confirm a leap by full turns, of a driver that counts them
+    otherwise than the controller: a command there would turn the joint. It is believed only when
+    it leads back, or after a gap in which the joint can have turned.
+
     :param speeds: (n,) their largest speeds [rad/s] or [m/s].
     :param tolerances: (n,) steps that may be noise and are not counted [rad] or [m]; None for
         those of rotary joints.
+    :param turns: (n,) full turns of joints with limits [rad]; 0 for others, and None for none.
     :ivar doubt: why the states are not believed; empty while they are.
     """
 
     def __init__(
-        self, names: Sequence[str], speeds: np.ndarray, tolerances: np.ndarray | None = None
+        self,
+        names: Sequence[str],
+        speeds: np.ndarray,
+        tolerances: np.ndarray | None = None,
+        turns: np.ndarray | None = None,
     ) -> None:
         self._names = tuple(names)
         # A joint whose velocity limit is 0 is not moved by us, but may be moved.
@@ -130,6 +139,9 @@ class PlausibilityMonitor:
         fine = np.full(len(self._speeds), FINE) if tolerances is None else tolerances
         self._fine = np.minimum(fine, self._noise + self._speeds * _SLACK)
         self._contradictions = ContradictionMonitor(self._fine)
+        turns = np.zeros(len(fine)) if turns is None else turns
+        self._turn = np.where(turns > 0.0, turns, np.finfo(float).max)
+        self._turned = np.zeros(len(fine))  # full turns that joints leapt by while in doubt
         self._recent: deque[tuple[np.ndarray, float]] = deque(maxlen=_MEDIANS)
         self._anchor: np.ndarray | None = None
         self._still_since = 0.0
@@ -187,18 +199,21 @@ class PlausibilityMonitor:
             return ''
         last, then = self._recent[-1]
         passed, step = max(now - then, 0.0), q - last
-        size = np.abs(step)
+        size, reach = np.abs(step), self.reach(passed)
+        self._turned[reach >= self._turn] = 0.0
         fast = size > self._speeds * passed + self._fine
         if not fast.any() and not self._contradictions.awaits_return(now):
             return ''
         known = self._contradictions.update(step, size, fast, now) and now >= then
-        excess = size - self.reach(passed)
+        excess = size - reach
         worst = int(np.argmax(excess))
         if excess[worst] > 0.0:
             self._flips = self._flips + 1 if self.doubt else 1
+            self._note_turns(step, excess > 0.0, self._speeds * passed + self._fine)
             return (
                 f'{self._names[worst]} cannot have moved by {step[worst]:+.3g} '
                 f'within {passed:.3f} s; its velocity limit is {self._speeds[worst]:.3g} a second'
+                f'{self._way_back()}'
             )
         if not known and not (self.doubt and self._contradictions.returning):
             return ''
@@ -209,12 +224,29 @@ class PlausibilityMonitor:
             'move; two sources publish joint states'
         )
 
+    def _note_turns(self, step: np.ndarray, leaps: np.ndarray, most: np.ndarray) -> None:
+        """Note by how many full turns joints have leapt; `most` is what they may move besides."""
+        turns = np.round(step / self._turn)
+        full = np.abs(step - turns * self._turn) <= most
+        self._turned = np.where(leaps, np.where(full, self._turned + turns, 0.0), self._turned)
+
+    def _way_back(self) -> str:
+        """Return what ends the doubt about a joint that has leapt by full turns; or ''."""
+        if not self._turned.any():
+            return ''
+        joint = int(np.argmax(np.abs(self._turned)))
+        pause = (self._turn - self.reach(0.0))[joint] / (_MARGIN * self._speeds[joint])
+        return (
+            f'; {self._names[joint]} reads {self._turned[joint]:+.0f} full turns: nothing moves '
+            f'until it reads as before, or no joint state has come for {pause:.1f} s'
+        )
+
     def _settle(self, q: np.ndarray, now: float) -> None:
         """End the doubt once the arm has been still for the settling time."""
         moved = np.abs(q - self._anchor) > self._speeds * _STILL
         if moved.any():
             self._anchor, self._still_since = q, now
-        elif now - self._still_since >= SETTLING_TIME:
+        elif now - self._still_since >= SETTLING_TIME and not self._turned.any():
             self.doubt, self._flips = '', 0
 
 
@@ -367,7 +399,8 @@ class JointStateTracker:
         self._turns = bool(self._turn.any())
         self._divisor = np.where(self._turn > 0.0, self._turn, 1.0)
         noise = noise_of(chain)
-        self._plausibility = PlausibilityMonitor(chain.joint_names, speeds, noise)
+        turns = np.where(unlimited, 0.0, chain.arrays.turn)
+        self._plausibility = PlausibilityMonitor(chain.joint_names, speeds, noise, turns)
         self.noise = np.where(speeds > 0.0, noise, np.inf)  # the others are not waited for
         self._rest = RestMonitor(chain.joint_names, self.noise)
         self._restless: tuple[float, float] | None = None

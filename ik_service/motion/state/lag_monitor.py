@@ -48,6 +48,7 @@ class _Joint:
     :ivar still: where it was when it last moved [rad] or [m].
     :ivar still_since: when that was measured [s].
     :ivar still_distance: how far it was from its command then [rad] or [m].
+    :ivar moves: whether it was seen to move since something asks it to.
     """
 
     index: int
@@ -58,6 +59,7 @@ class _Joint:
     still: float = math.nan
     still_since: float = math.nan
     still_distance: float = 0.0
+    moves: bool = False
 
     @property
     def left_behind(self) -> bool:
@@ -68,7 +70,9 @@ class _Joint:
         """Note where it was measured [rad] or [m], and when [s], after its distance."""
         step = _PROGRESS * self.lever
         # A joint that nothing asks to move makes no progress, and needs none.
-        if not abs(measured - self.still) <= step or self.distance <= step:
+        asked = self.distance > step
+        if not (asked and abs(measured - self.still) <= step):
+            self.moves = asked and not math.isnan(self.still)
             self.still, self.still_since = measured, measured_at
             self.still_distance = self.distance
 
@@ -79,7 +83,7 @@ class LagMonitor:
 
     :param speeds: (n,) the joints' velocity limits [rad/s] or [m/s].
     :ivar lagging: whether the arm does not keep up.
-    :ivar moved: whether something else has moved an arm that had arrived.
+    :ivar moved: whether something else has moved an arm away from commands at rest.
     :ivar arrived: whether the arm has been where it is commanded since the commands rest.
     """
 
@@ -96,6 +100,7 @@ class LagMonitor:
         self._off_since: float | None = None
         self._moved_since: float | None = None
         self._lag, self._lead_pace = 0.0, 1.0
+        self._nearest = math.inf  # distance from a command at rest [rad], of the worst joint
         self._joints = [_Joint(*joint) for joint in self._movable]
         self._measured_at = -math.inf
 
@@ -156,15 +161,21 @@ class LagMonitor:
             off = max(off, distance / joint.lever)
             if fresh:
                 joint.note(positions[joint.index], measured_at)
-        self._lag, self._lead_pace = lag / settings.lag_limit, self._pace_of_lead(settings, limits)
+        self._lag = lag / settings.lag_limit
+        self._lead_pace = self._pace_of_lead(settings, limits, now)
         self._note_lag(at_rest, now)
-        self._note_moved(off <= settings.moved_limit, at_rest, now)
+        self._note_moved(off, settings.moved_limit, at_rest, now)
 
-    def _pace_of_lead(self, settings: FollowerSettings, limits: MotionLimits) -> float:
-        """Return the pace from which commands can stop within the lead limit, 0 to 1."""
+    def _pace_of_lead(self, settings: FollowerSettings, limits: MotionLimits, now: float) -> float:
+        """
+        Return the pace from which commands can stop within the lead limit, 0 to 1.
+
+        A joint that was never seen to move may stand still also while states are late.
+        """
         pace = 1.0
         for joint in self._joints:
-            stands = self._measured_at - joint.still_since >= _STANDING
+            seen_at = self._measured_at if joint.moves else now
+            stands = seen_at - joint.still_since >= _STANDING
             if stands and joint.left_behind and limits.scaling > 0.0:
                 acceleration = min(float(limits.acceleration[joint.index]), _STEEPEST)
                 left = _LEAD * settings.lead_limit * joint.lever - joint.distance
@@ -182,10 +193,16 @@ class LagMonitor:
         waits = off or self._lead_pace < _WAITS
         self.lagging = waits or self._lag > (_CAUGHT_UP if self.lagging else _LAGS)
 
-    def _note_moved(self, near: bool, at_rest: bool, now: float) -> None:
-        """Note an arm that has arrived, and whether it was moved afterwards."""
+    def _note_moved(self, off: float, limit: float, at_rest: bool, now: float) -> None:
+        """
+        Note an arm that has arrived, and whether it was moved.
+
+        One that has not arrived only comes nearer to a command at rest by itself.
+        """
+        near = off <= limit
         self.arrived = at_rest and (self.arrived or near)
-        if near or not self.arrived:
+        self._nearest = min(self._nearest, off) if at_rest else math.inf
+        if near or not (self.arrived or off > self._nearest + limit):
             self._moved_since = None
         elif self._moved_since is None:
             self._moved_since = now
