@@ -84,9 +84,9 @@ class Compiler:
         :param name: name of the solver.
         """
         try:
-            if cache_folder() is None or Solver(_any_chain(), name).cached:
+            if cache_folder() is None or (solver := Solver(_any_chain(), name)).cached:
                 return
-            solvers = _all_words_of(name)
+            solvers = _all_words_of(solver)
         except Exception:  # of a solver that is for other chains; it is compiled for the arm
             return
         for jobs in (solvers, [(_COLLISIONS,)]):
@@ -198,12 +198,11 @@ def _words_of(solver: Compiled) -> _Words:
     return (_TREE, *words) if isinstance(solver.chain, KinematicTree) else words
 
 
-def _all_words_of(name: str) -> list[_Words]:
-    """Return the words for a method: for one pose, for several, and for batches."""
-    solver = Solver(_any_chain(), name)
+def _all_words_of(solver: Solver) -> list[_Words]:
+    """Return the words for the method of a solver: for one pose, for several, and for batches."""
     tree = KinematicTree.of_chain(solver.chain)
     try:
-        several = Solver(tree, name)
+        several = Solver(tree, solver.name)
     except OptionError:  # the method is for one pose
         several = Solver(tree, DEFAULT_SOLVER)
     return [_words_of(each) for each in (solver, several, BatchKernels(solver))]

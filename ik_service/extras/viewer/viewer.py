@@ -142,6 +142,7 @@ class Viewer:
             pose = None if self._motions.is_executing else self._target.take_unpublished()
             if pose is not None:
                 self._node.publish_target(pose, display.view.arm.chain.base_link)
+                self._monitor.on_target()
             self._request_ik(now, display)
             if is_watched:
                 with self._server.atomic():
@@ -193,6 +194,7 @@ class Viewer:
             state.update(message.name, message.position, time.monotonic())
 
     def _on_target(self, message: PoseStamped) -> None:
+        self._monitor.on_target()
         display = self._display
         if display is None:
             return

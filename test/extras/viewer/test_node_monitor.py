@@ -36,6 +36,7 @@ from ik_service.extras.viewer.link.world_picture import MOST_MARKERS, read_world
 from ik_service.extras.viewer.panel.figures import SolveReport
 from ik_service.model.geometry.link_geometry import CollisionGeometry
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
+from ik_service.motion.settings import FollowerState
 from ik_service.ros.markers.world_markers import world_marker_array, WorldScene
 
 NOW = 100.0
@@ -195,9 +196,9 @@ class Graph:
         status = DiagnosticStatus(name='ik_service: motions', values=values)
         self.monitor.on_diagnostics(DiagnosticArray(status=[status]), self.now)
 
-    def receive(self):
+    def receive(self, activity='all is well'):
         """Diagnostics and joint states arrive."""
-        status = DiagnosticStatus(name='ik_service: following', message='all is well')
+        status = DiagnosticStatus(name='ik_service: following', message=activity)
         self.monitor.on_diagnostics(DiagnosticArray(status=[status]), self.now)
         self.monitor.update_facts(states_at=self.now)
 
@@ -272,6 +273,17 @@ def test_stops_that_others_ask_for_are_noticed(graph):
     for text, stops in [('2', 0), ('2', 0), ('3', 1), ('none', 1), ('4', 1), ('0', 1), ('1', 2)]:
         graph.report_stops(text)
         assert graph.stops == stops
+
+
+@pytest.mark.parametrize('state', [FollowerState.REACHED, FollowerState.RELEASED])
+def test_a_new_target_is_not_shown_as_reached(graph, state):
+    graph.receive(state.value)
+    assert graph.status_after(0.1).detail == state.value
+    graph.monitor.on_target()
+    assert graph.status_after(0.1).detail == ''
+    graph.receive(FollowerState.FOLLOWING.value)
+    graph.monitor.on_target()
+    assert graph.status_after(0.1).detail == FollowerState.FOLLOWING.value
 
 
 T = transform_from_xyz_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))

@@ -30,6 +30,7 @@ from ik_service.extras.viewer.link.viewer_node import ViewerNode
 from ik_service.extras.viewer.panel.figures import Level, SolveReport, StatusText
 from ik_service.extras.viewer.panel.solver_form import SPEED
 from ik_service.extras.viewer.scene.robot_view import needs_service, RobotSources
+from ik_service.motion.settings import FollowerState
 from ik_service.ros.demo.take_over import STOPS
 from ik_service.ros.node.parameter_table import TOOL_FRAMES
 
@@ -37,6 +38,9 @@ DIAGNOSTICS_TIMEOUT = 3.5
 """Silence after which a node that publishes diagnostics once a second counts as gone [s]."""
 
 CHANGE_TIMEOUT = 1.0  # time that a change of parameters may take until the node counts as busy [s]
+# Reports of the node that a new target makes untrue.
+_ARRIVED = FollowerState.REACHED.value, FollowerState.RELEASED.value
+
 STATES_TIMEOUT = 1.0  # age of the joint states from which on the arm counts as silent [s]
 
 
@@ -280,6 +284,11 @@ class NodeMonitor:
         self.sources = replace(
             self.sources, reported_base=report.base_link, reported_tip=report.tip_link
         )
+
+    def on_target(self) -> None:
+        """Forget that the node has reached a target, as there is another one."""
+        if self.facts.activity in _ARRIVED:
+            self.update_facts(activity='')
 
     def on_description(self, text: str) -> None:
         """Take in a robot description."""
