@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from io import BytesIO
 from pathlib import Path
-import re
-from typing import BinaryIO
+from tempfile import NamedTemporaryFile
 
 import numpy as np
 
+from ik_service.collision.mesh_content import content_for_coal
 from ik_service.collision.shapes import FARTHEST, load_coal, Mesh, MOST_TRIANGLES
-from ik_service.common.regular_file import open_regular, read_regular
+from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import ArgumentError
 from ik_service.model.geometry.gltf import GltfPart, read_gltf
 from ik_service.model.geometry.link_geometry import MeshFile
@@ -57,58 +58,30 @@ class MeshReader:
         suffix = path.suffix.lower()
         if suffix not in _FORMATS:
             raise ValueError(f'it is none of {", ".join(_FORMATS)}')
+        data = self._counted(path, read_regular(path, LARGEST_FILE))
         if suffix in _GLTF:
             parts = read_gltf(
-                self._counted(path, read_regular(path, LARGEST_FILE)),
-                lambda name: self._counted(path, read_beside(path, name, LARGEST_FILE)),
+                data, lambda name: self._counted(path, read_beside(path, name, LARGEST_FILE))
             )
             return _from_gltf(parts, scale)
-        with open_regular(path, LARGEST_FILE) as file:  # before Coal opens it
-            self._count(path, file.seek(0, 2))
-            file.seek(0)
-            unit = collada_unit(file) if suffix == '.dae' else 1.0  # which Coal passes over
-            _check_text(file, suffix)
-        return _by_coal(path, unit * np.array(scale))
+        unit = collada_unit(BytesIO(data)) if suffix == '.dae' else 1.0  # which Coal passes over
+        content = content_for_coal(data, suffix)
+        if content is data:
+            return _by_coal(path, unit * np.array(scale))
+        with NamedTemporaryFile(suffix=suffix) as file:
+            file.write(content)
+            file.flush()
+            return _by_coal(Path(file.name), unit * np.array(scale))
 
     def _counted(self, path: Path, data: bytes) -> bytes:
-        self._count(path, len(data))
-        return data
-
-    def _count(self, path: Path, length: int) -> None:
-        self._sum += length
+        self._sum += len(data)
         if self._sum > LARGEST_SUM:
             raise MeshError(
                 path,
                 f'is not read: the meshes of this robot are longer than '
                 f'{LARGEST_SUM // 2**20} MiB together',
             )
-
-
-def _check_text(file: BinaryIO, suffix: str) -> None:
-    """Refuse what Coal's reader takes in part, or never ends to read."""
-    data = file.read() if suffix in ('.stl', '.off', '.dae') else b''
-    missing = _named_elsewhere(data) if suffix == '.dae' else ''
-    if missing:
-        raise ValueError(f'it shows {missing}, which is not in the file')
-    if suffix == '.off' and b'#' in data:
-        raise ValueError('an OFF file with comments cannot be read')
-    binary = len(data) == 84 + 50 * int.from_bytes(data[80:84], 'little')
-    if suffix == '.stl' and not binary and b'endsolid' not in data[-1000:]:
-        raise ValueError('it is cut off')
-
-
-_INSTANCE = re.compile(
-    rb'<(?:\w+:)?instance_(?:geometry|controller|node)\s[^>]*?\burl\s*=\s*["\']([^"\']*)'
-)
-_ID = re.compile(rb'\bid\s*=\s*["\']([^"\']*)')
-
-
-def _named_elsewhere(collada: bytes) -> str:
-    """Return a shape that a Collada file shows and does not hold; '' for none."""
-    collada = re.sub(rb'<!--.*?-->', b'', collada, flags=re.DOTALL)
-    ids = {b'#' + name for name in _ID.findall(collada)}
-    missing = (url for url in _INSTANCE.findall(collada) if url not in ids)
-    return next(missing, b'').decode(errors='replace')[:80]
+        return data
 
 
 def _from_gltf(parts: Sequence[GltfPart], scale: tuple[float, float, float]) -> Mesh:
@@ -125,11 +98,14 @@ def _by_coal(path: Path, scale: np.ndarray) -> Mesh:
     if not 0 < model.num_tris <= MOST_TRIANGLES:
         raise ArgumentError('triangles', f'there are {model.num_tris}')
     triangles = [[t[0], t[1], t[2]] for t in map(model.tri_indices, range(model.num_tris))]
-    return Mesh(np.array(model.vertices()).reshape(-1, 3), triangles)
+    vertices = np.array(model.vertices()).reshape(-1, 3)
+    if len(np.unique(triangles)) < len(vertices):  # some triangles have the corners of others
+        raise ValueError('Coal does not read all of it')
+    return Mesh(vertices, triangles)
 
 
 def _told(error: Exception) -> str:
     """Return the message of Coal's reader, which follows its place in the source."""
     lines = str(error).partition('message: ')[2] or str(error)
     said = [line.strip() for line in lines.splitlines() if line.strip()]
-    return ' '.join(line for line in said if not line.startswith('Hint'))
+    return ' '.join(line for line in said if not line.startswith(('Hint', 'Could not load')))[:300]

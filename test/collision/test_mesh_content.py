@@ -1,0 +1,141 @@
+"""Content of mesh files that Coal's reader would take in part: read whole, or refused."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ik_service.collision import mesh_reader
+from ik_service.collision.mesh_reader import MeshReader
+from ik_service.model.geometry.link_geometry import MeshFile
+from ik_service.model.geometry.mesh_files import MeshError
+
+pytest.importorskip('coal', reason='Coal comes with the extra collision')
+
+
+def read(tmp_path, suffix, content):
+    data = content.encode() if isinstance(content, str) else content
+    (tmp_path / f'a.{suffix}').write_bytes(data)
+    return MeshReader(tmp_path / 'arm.urdf').read(MeshFile(f'a.{suffix}', (1.0, 1.0, 1.0)))
+
+
+SHOWN = '<instance_geometry url="#g"/>'
+ONE = '0 0 0 1 0 0 0 1 0'
+TWO = f'{ONE} 5 0 0 6 0 0 5 1 0'
+
+
+def triangle(first, material='a'):
+    """A triangle of three corners in a row; each material is a mesh."""
+    return (
+        f'<triangles material="{material}" count="1"><input semantic="VERTEX" source="#v" '
+        f'offset="0"/><p>{first} {first + 1} {first + 2}</p></triangles>'
+    )
+
+
+FIRST = triangle(0)
+
+
+def collada(nodes=f'<node>{SHOWN}</node>', corners=ONE, primitives=FIRST):
+    count = len(corners.split())
+    return (
+        '<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">'
+        '<library_geometries><geometry id="g"><mesh>'
+        f'<source id="s"><float_array id="f" count="{count}">{corners}</float_array>'
+        f'<technique_common><accessor source="#f" count="{count // 3}" stride="3">'
+        '<param name="X" type="float"/><param name="Y" type="float"/>'
+        '<param name="Z" type="float"/></accessor></technique_common></source>'
+        f'<vertices id="v"><input semantic="POSITION" source="#s"/></vertices>{primitives}'
+        '</mesh></geometry></library_geometries><library_visual_scenes>'
+        f'<visual_scene id="vs">{nodes}</visual_scene></library_visual_scenes>'
+        '<scene><instance_visual_scene url="#vs"/></scene></COLLADA>'
+    )
+
+
+def node(inner):
+    return f'<node><translate>5 0 0</translate><rotate>0 0 1 0</rotate>{SHOWN}{inner}</node>'
+
+
+AGAIN = '<instance_node url="#n"/>'
+CORNERS = 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 5 0 0\nv 6 0 0\nv 5 1 0\n'
+
+
+@pytest.mark.parametrize(
+    ('suffix', 'content', 'triangles', 'farthest'),
+    [
+        ('dae', collada(corners=TWO, primitives=FIRST + triangle(3, 'b')), 2, 6.0),
+        ('dae', collada(nodes=node(node(node(node(''))))), 4, 21.0),
+        (
+            'dae',
+            collada(nodes=f'<node id="n">{SHOWN}</node>{node(AGAIN)}'),
+            3,
+            6,
+        ),
+        ('obj', f'{CORNERS}usemtl a\nf 1 2 3\nusemtl b\nf 4 5 6\n', 2, 6.0),
+        ('obj', f'{CORNERS}f 1 2 3\n  f 4 5 \\\r\n6\r\n', 2, 6.0),
+        ('obj', 'v 9 9 9\nv 0 0 0\nv .5 .5 0\nv 0 1 0\nf -3 -2 -1\n', 1, 0.5),
+    ],
+)
+def test_every_mesh_of_a_file_is_read_with_its_own_corners(
+    tmp_path, suffix, content, triangles, farthest
+):
+    mesh = read(tmp_path, suffix, content)
+    assert len(mesh.triangles) == triangles
+    assert mesh.vertices[mesh.triangles][..., 0].max() == pytest.approx(farthest)
+
+
+FACET = (
+    'facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n'
+)
+PLY = (
+    'ply\nformat {} 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n'
+    'element face 2\nproperty list uchar int vertex_indices\nend_header\n'
+)
+ROWS = '0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n3 2 1 0\n'
+BINARY = np.array(ROWS.split()[:9], '<f4').tobytes() + b'\3\0\0\0\0\1\0\0\0\2\0\0\0' * 2
+
+REFUSED = [
+    ('stl', f'solid a\n{FACET}endsolid\nsolid b\n{FACET}', 'cut off'),
+    (
+        'stl',
+        f'solid a\n{FACET}endsolid\n'.replace('endloop', 'vertex 1 1 0\nendloop'),
+        'three corners',
+    ),
+    ('ply', PLY.format('ascii') + ROWS[:-8], 'cut off'),
+    ('ply', PLY.format('ascii') + ROWS + '3 0 1 2\n', 'longer'),
+    ('ply', PLY.format('ascii') + ROWS.replace('1 2', '1 7'), 'has not 3 of the 3'),
+    ('ply', PLY.format('binary_little_endian').encode() + BINARY[:-9], 'cut off'),
+    ('ply', PLY.format('ascii').replace('end_', 'element tristrips 0\nend_') + ROWS, 'strips'),
+    ('off', f'OFF\n3 1 0\n{ROWS}', 'as many rows'),
+    ('off', f'OFF\n3 2 0\n{ROWS.replace("1 2", "1 7")}', 'has not 3 of the 3'),
+    ('obj', f'{CORNERS}f 1 2 3\nf 4 5', "'f 4 5' cannot"),
+    ('obj', f'{CORNERS}v 0 0\nf 1 2 3\n', "'v 0 0' cannot"),
+    ('obj', f'{CORNERS}f 1 2 3\nsurf 0 1 0 1 1 2 3\n', 'surf'),
+    ('dae', collada(f'<node><skew>45 0 1 0 1 0 0</skew>{SHOWN}</node>'), 'skew'),
+    ('dae', collada(primitives=FIRST.replace('<p>', '<p>x ')), 'indices'),
+    ('dae', collada(f'<node id="n">{SHOWN}<instance_node url="#n"/></node>'), 'one in itself'),
+    ('dae', collada().replace('<scene>', '<!-- ').replace('</scene>', '-->'), 'no scene'),
+]
+
+
+@pytest.mark.parametrize(('suffix', 'content', 'reason'), REFUSED)
+def test_what_would_be_read_in_part_is_refused(tmp_path, suffix, content, reason):
+    with pytest.raises(MeshError, match=reason):
+        read(tmp_path, suffix, content)
+
+
+@pytest.mark.parametrize('kind', ['ascii', 'binary_little_endian'])
+def test_whole_ply_files_are_read(tmp_path, kind):
+    rows = ROWS.encode() if kind == 'ascii' else BINARY
+    assert len(read(tmp_path, 'ply', PLY.format(kind).encode() + rows).triangles) == 2
+
+
+def test_corners_without_a_triangle_tell_that_coal_has_mixed_them_up(tmp_path, monkeypatch):
+    model = SimpleNamespace(
+        num_tris=1, tri_indices=lambda _: (0, 1, 2), vertices=lambda: range(12)
+    )
+    loader = SimpleNamespace(load=lambda *_: model)
+    monkeypatch.setattr(
+        mesh_reader, 'load_coal', lambda: SimpleNamespace(MeshLoader=lambda: loader)
+    )
+    with pytest.raises(MeshError, match='does not read all'):
+        read(tmp_path, 'stl', f'solid a\n{FACET}endsolid\n')
