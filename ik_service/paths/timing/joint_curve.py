@@ -317,6 +317,13 @@ def within_limits(curve: JointCurve, bounds: Bounds) -> JointCurve:
     return curve
 
 
+def resting(curve: JointCurve, segments: np.ndarray) -> JointCurve:
+    """Return a curve that rests at both ends of some segments (k−1,), too: they are straight."""
+    rests = curve.rests | _rows_of(segments)
+    start, end = slopes(curve.h, curve.secants, rests, curve.weights)
+    return replace(curve, rests=rests, start=start, end=end)
+
+
 def eased(curve: JointCurve, beyond: np.ndarray, bounds: Bounds, number: int = 0) -> JointCurve:
     """
     Return a curve that is parted, or rests, at the rows of some segments.

@@ -102,11 +102,14 @@ _PEAK_ACCELERATION = 10.0 / math.sqrt(3.0)
 _ROUNDS = 12
 _FINE = 1.001
 _FULL = 0.999  # share of the limits that is used, as the motion is sampled
+# Times as long as from rest to rest: from then on a segment is better passed so. Rows beside it
+# turn the curve more sharply than the speed can be fitted to at rows alone.
+_SLOW = 3.0
 
 
 def fastest_motion(
     curve: JointCurve, fastest: np.ndarray, strongest: np.ndarray, pace: Pace, timing: str
-) -> Motion:
+) -> tuple[Motion, np.ndarray]:
     """
     Return the motion along a curve that takes the least time, within the limits also between rows.
 
@@ -115,6 +118,8 @@ def fastest_motion(
     :param strongest: (n,) limits of acceleration [rad/s²] or [m/s²]; inf for none.
     :param pace: bound on the speed along the curve.
     :param timing: one of :data:`TIMINGS`.
+    :returns: the motion, and the segments (k−1,) bool in which it would be much faster if it
+        rested at both ends of each.
     :raises MissingExtraError: timing is 'toppra', and it is not installed.
     :raises TrajectoryError: TOPP-RA finds no motion.
     """
@@ -130,7 +135,8 @@ def fastest_motion(
         if slower <= math.sqrt(_FINE):
             break
         limits.draw_in(excess)
-    return limits.motion(np.zeros(len(curve.q))) if best is None else best
+    motion = limits.motion(np.zeros(len(curve.q))) if best is None else best
+    return motion, limits.slow(motion)
 
 
 def slowed(motion: Motion, factor: float) -> Motion:
@@ -224,6 +230,12 @@ class _Limits:
             entry_point(segment_excess, *of_parameter)(*of_parameter)
             excess[:, 0] = np.maximum(excess[:, 0], along[:, 0] / self.pace)
         return excess
+
+    def slow(self, motion: Motion) -> np.ndarray:
+        """Return the segments (k−1,) bool that would be much faster from rest to rest."""
+        moving = ~self._alone
+        moving[moving] = np.diff(motion[0])[moving] > _SLOW * self._rest_to_rest(moving)
+        return moving
 
     def draw_in(self, excess: np.ndarray) -> None:
         """Draw in the limits where a motion exceeds them."""

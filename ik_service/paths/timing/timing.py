@@ -22,6 +22,7 @@ from ik_service.paths.timing.joint_curve import (
     eased,
     joint_curve,
     JointCurve,
+    resting,
     ROUNDING,
     within_limits,
 )
@@ -152,9 +153,9 @@ def time_path(
 
     Every row is met exactly, and between rows the motion follows the cubic splines through them:
     a client that interpolates by position, velocity and acceleration stays on them. At both ends,
-    and at corners too sharp to be rounded, the motion rests. Where all rows of a joint are within
-    its position limits, it is within them between the rows too. Rows that are reached within a
-    microsecond of one another at full speed count as one.
+    at corners too sharp to be rounded, and where that is much quicker than to go on, the motion
+    rests. Where all rows of a joint are within its position limits, it is within them between the
+    rows too. Rows that are reached within a microsecond of one another at full speed count as one.
 
     With limits of jerk or torque there are further points between the rows, and the motion rests
     with accelerations of 0. Between points it is quintic, so that accelerations are continuous;
@@ -224,12 +225,12 @@ def time_path(
     reach = bounds_of_rows(chain, curve.q)
     curve = within_limits(curve, reach)
 
-    def motion_along(curve: JointCurve, pace: Pace) -> tuple[Motion, np.ndarray]:
+    def motion_along(curve: JointCurve, pace: Pace) -> tuple[Motion, np.ndarray, np.ndarray]:
         if smooth:
             all_limits = JerkLimits(fastest, strongest, smoothest, torques)
-            return jerk_limited_motion(curve, all_limits, pace)
-        motion = fastest_motion(curve, fastest, strongest, pace, timing)
-        return motion, np.arange(len(curve.h))
+            return *jerk_limited_motion(curve, all_limits, pace), np.zeros(len(curve.h), bool)
+        motion, slow = fastest_motion(curve, fastest, strongest, pace, timing)
+        return motion, np.arange(len(curve.h)), slow
 
     return _timed(chain, curve, reach, _Bound(chain, curve, link, speed), motion_along)
 
@@ -239,20 +240,23 @@ def _timed(
     curve: JointCurve,
     reach: Bounds,
     bound: _Bound,
-    motion_along: Callable[[JointCurve, Pace], tuple[Motion, np.ndarray]],
+    motion_along: Callable[[JointCurve, Pace], tuple[Motion, np.ndarray, np.ndarray]],
 ) -> JointTrajectory:
     """
     Return the motion along a curve, within position limits and the speed of the link.
 
-    ``motion_along`` returns the fastest motion along a curve, and the numbers (k−1,) of its points
-    at the rows but the last.
+    ``motion_along`` returns the fastest motion along a curve, the numbers (k−1,) of its points at
+    the rows but the last, and the segments (k−1,) at whose ends it is better to rest.
     """
     easings = 0
     while True:
         pace = bound.pace(curve)
         if pace is not None and not (seconds := float((curve.h / pace).sum())) <= _LONGEST:
             raise TrajectoryError(f'cannot be that slow: {seconds:.3g} s by cartesian_speed')
-        motion, starts = motion_along(curve, pace)
+        motion, starts, slow = motion_along(curve, pace)
+        if slow.any():
+            curve = resting(curve, slow)
+            continue
         trajectory = JointTrajectory(chain.joint_names, *motion)
         beyond = np.logical_or.reduceat(_leaving(trajectory, reach), starts)
         beyond &= ~(curve.rests[:-1] & curve.rests[1:])

@@ -123,6 +123,14 @@ def test_equal_rows_are_one_point_and_a_single_row_rests(panda):
     assert still.duration == 0.0
 
 
+def test_a_row_close_to_the_first_one_does_not_slow_the_motion_down(panda):
+    q = wave(20, 0)
+    near = np.vstack([q[0] + np.random.default_rng(0).normal(0.0, 1e-5, 7), q])
+    trajectory = time_path(panda, near)
+    np.testing.assert_array_equal(trajectory.positions, near)
+    assert trajectory.duration < 1.2 * time_path(panda, q).duration
+
+
 def test_rows_beyond_the_limits_are_refused_unless_the_arm_comes_from_there(panda):
     q = HOME + np.linspace(0.0, 3.0, 5)[:, None] * np.eye(7)[0]
     with pytest.raises(TrajectoryError, match=r"4, joint 'panda_joint1': .* 3 .* limit 2\.8973"):
