@@ -98,6 +98,9 @@ VALUES = {
     'matrix of texts': np.eye(4).astype(str),
     'matrix of objects': np.eye(4).astype(object) * 1j,
     'complex matrices': np.eye(4, dtype=complex)[None],
+    'masked vector': np.ma.masked_equal(np.arange(7.0), 3.0),
+    'masked matrix': np.ma.masked_equal(np.eye(4), 1.0),
+    'masked matrices': np.ma.masked_equal(np.eye(4)[None], 1.0),
     'matrices of truth values': np.eye(4, dtype=bool)[None],
 }
 
@@ -253,6 +256,13 @@ def test_arguments_that_are_no_real_numbers_are_refused_by_name(call):
         error = outcome(CALLS[call], VALUES[name])
         assert isinstance(error, ArgumentError), name
         assert error.argument == argument, name
+
+
+def test_masked_elements_are_no_numbers():
+    for call in ('forward(q)', 'solve(target)', 'solve(seed)', 'batch(targets)', 'batch(seeds)'):
+        masked = {'targets': 'masked matrices', 'target': 'masked matrix'}
+        value = VALUES[masked.get(call.split('(')[1].rstrip(')'), 'masked vector')]
+        assert 'masked elements' in str(outcome(CALLS[call], value)), call
 
 
 @pytest.mark.parametrize('option', OPTIONS)

@@ -21,7 +21,7 @@ def real_array(values: ArrayLike, argument: str) -> np.ndarray:
     :param values: numbers in any nesting that NumPy understands.
     :param argument: their name in the error.
     :raises ArgumentError: they are no real numbers, such as complex ones, truth values or text,
-        or no array can be made of them.
+        some of them are masked, or no array can be made of them.
     """
     if type(values) is np.ndarray and values.dtype == np.float64:
         return np.array(values, order='C')
@@ -29,6 +29,8 @@ def real_array(values: ArrayLike, argument: str) -> np.ndarray:
         array = np.asarray(values)
     except Exception as error:  # also errors raised by an object asked for its array
         raise ArgumentError(argument, f'has to be numbers: {safe_repr(error, str)}') from error
+    if hasattr(values, 'mask') and np.ma.is_masked(values):
+        raise ArgumentError(argument, 'has masked elements, which are no numbers')
     if array.dtype.kind == 'O':
         array = _from_objects(array, argument)
     if array.dtype.kind not in _REAL:

@@ -224,7 +224,12 @@ class Solver(KernelUser):
             start = np.ascontiguousarray(first)
         except Exception:  # ragged, or anything that an object raises that is asked for its array
             self._refuse(target, first)
-        if T.dtype is not _FLOAT or start.dtype is not _FLOAT:
+        if (
+            T.dtype is not _FLOAT
+            or start.dtype is not _FLOAT
+            or (T is not target and hasattr(target, 'mask'))
+            or (start is not first and hasattr(first, 'mask'))
+        ):
             if isinstance(target, Task):
                 return self.with_tolerances.solve(target, first, timeout)
             T = real_array(target, 'target')  # type: ignore[arg-type]
