@@ -112,7 +112,8 @@ def apart(pair):
     """Return whether two outlines are proven to be apart."""
     for i in range(2):
         if pair[i, 16] == 2.0:
-            return separates(pair, pair[i, 6], pair[i, 7], pair[i, 8])
+            two = pair[1 - i, 16] == 2.0  # whose shadows on other lines have no end
+            return not two and separates(pair, pair[i, 6], pair[i, 7], pair[i, 8])
     dx, dy, dz = pair[1, 9] - pair[0, 9], pair[1, 10] - pair[0, 10], pair[1, 11] - pair[0, 11]
     if separates(pair, dx, dy, dz):
         return True

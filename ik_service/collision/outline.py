@@ -83,7 +83,7 @@ class Outline:
 
     def grown(self, margin: float) -> Outline:
         """Return the outline of all that lies within a distance [m] of the shape."""
-        if margin == 0.0 or self.sizes[4] == PLANE:
+        if margin == 0.0:
             return self
         x, y, z, rounding, kind = self.sizes
         if kind == CYLINDER:

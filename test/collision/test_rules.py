@@ -226,6 +226,19 @@ def test_what_a_link_carries_is_padded_like_it():
     assert checker.contacts({}) == ()
 
 
+def test_a_plane_that_a_link_carries_is_padded_and_meets_planes():
+    checker = row_of()
+    checker.attach('floor', Plane((0, 0, 1, 1)), 'd')
+    checker.add('ball', Sphere(0.05), at(z=-0.9))
+    assert checker.contacts({}) == ()
+    checker.pad('d', 0.06)
+    assert checker.contacts({}) == (('floor', 'ball'),)
+    checker.add('ball', Plane((0, 1, 1, 9)))
+    assert checker.contacts({}) == (('floor', 'ball'),)
+    checker.add('ball', Plane((0, 0, 1, 0.9)))
+    assert checker.contacts({}) == ()
+
+
 def test_a_scaled_link_is_larger_about_its_own_origin():
     checker = row_of()
     checker.add('wall', *wall(1.65))
