@@ -10,7 +10,7 @@ _MOST = 100  # pairs of one reason that are named
 
 
 def left_out_text(checker: CollisionChecker) -> str:
-    """Return which pairs of links are not checked with each other, and why; '' for none."""
+    """Return which pairs, links and joints are left out of checks, and why; '' for none."""
     reasons: dict[str, list[str]] = {}
     for pair, reason in checker.disabled_pairs.items():
         reasons.setdefault(reason or 'by the SRDF', []).append(' – '.join(sorted(pair)))
@@ -22,6 +22,9 @@ def left_out_text(checker: CollisionChecker) -> str:
     bare = [link for link in seen if link not in solid]
     if bare:
         reasons['visible, but without a collision shape'] = bare
+    still = [joint.name for joint in checker.robot.joints.values() if joint.fault]
+    if still:
+        reasons['joints that cannot be used, and are taken to stand at 0'] = still
     return '; '.join(f'{reason}: {_listed(links)}' for reason, links in reasons.items())
 
 

@@ -160,6 +160,13 @@ def test_links_that_are_seen_but_have_no_collision_shape_are_told():
     assert told == 'adjacent: inner – outer; visible, but without a collision shape: post'
 
 
+def test_faulty_joints_that_checks_take_to_stand_at_0_are_told():
+    hand = f'<link name="hand">{solid()}</link>{hinge("grip", "outer", "hand", limits="")}</robot>'
+    robot = Robot.from_urdf(folding_arm_xml().replace('</robot>', hand))
+    told = left_out_text(CollisionChecker(robot))
+    assert told.endswith('joints that cannot be used, and are taken to stand at 0: grip')
+
+
 def test_links_that_one_joint_moves_against_each_other_are_left_out():
     """The fingers of a gripper touch when it is closed, at 0; their tips stand on them."""
     finger = solid('<box size="0.1 0.02 0.02"/>', '0.05 0 0')
