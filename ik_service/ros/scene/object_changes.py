@@ -27,13 +27,13 @@ class Placing:
     Poses of frames in those of links.
 
     :param arm: the arm; None before there is one, when only the root link's frame is known.
-    :param posture: (m,) its full posture [rad] or [m].
+    :param posture: (m,) its full posture [rad] or [m]; joints that mimic others follow them.
     :param frames: frames besides the links.
     """
 
     def __init__(self, arm: Arm | None, posture: np.ndarray, frames: Frames) -> None:
         self._arm = arm
-        self._posture = posture
+        self._posture = arm.postures.complete(posture.copy()) if arm else posture
         self._frames = frames
 
     def in_root(self, frame_id: str, T: np.ndarray) -> np.ndarray:

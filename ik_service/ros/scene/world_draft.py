@@ -96,7 +96,7 @@ class SceneSettings:
         """Return the full posture (m,) of the robot in the scene, a copy [rad] or [m]."""
         if self.posture is not None and self.posture.counts(measured):
             return self.posture.posture.copy()
-        return measured.posture()
+        return measured.arm.postures.complete(measured.posture())
 
 
 class WorldDraft:

@@ -10,7 +10,7 @@ import pytest
 from rclpy.serialization import serialize_message
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
 from support.ros.servers import panda_arm, posture_of
-from support.ros.worlds import attached, BALL, ball, by_name, crane_arm, WorldBench
+from support.ros.worlds import attached, BALL, ball, by_name, CRANE, crane_arm, WorldBench
 
 from ik_service import Box, Cylinder, Sphere
 from ik_service.arm.arm import ArmSettings
@@ -286,6 +286,17 @@ def item(operation=ADD, T=T_BOX, name='box', frame='', **subframes):
     message.subframe_names = list(subframes)
     message.subframe_poses = [pose_from_matrix(T) for T in subframes.values()]
     return message
+
+
+def test_a_joint_that_follows_another_need_not_be_measured():
+    follows = '<mimic joint="shoulder" multiplier="0.3"/>\n    <limit lower="0" upper="0.5"'
+    arm = crane_arm(CRANE.replace('<limit lower="0" upper="0.5"', follows))
+    bench = WorldBench(arm)
+    bench.measure(shoulder=1.0, elbow=0.0, wrist=0.0)
+    bench.receive(ball('x', frame='finger'))
+    np.testing.assert_allclose(bench.world.objects['x'].pose, bench.at('finger'), atol=1e-12)
+    told = bench.known.settings.posture_of(bench.measured)
+    assert arm.postures.by_name(told)['slide'] == 0.3
 
 
 def test_an_object_that_is_added_again_replaces_the_old_one(world):
