@@ -26,15 +26,19 @@ macro(leave_out_cpp)
     "^rosidl_(generator|typesupport.*)_cpp:")
 endmacro()
 
-# The sources of a library all include the same large headers: together they compile in a quarter of
-# the time.
+# The sources of a library all include the same large headers: together they compile in a fraction of
+# the time. Only those with descriptions define the same names.
 macro(compile_together)
-  foreach(library rosidl_typesupport_fastrtps_c rosidl_generator_py)
+  foreach(library rosidl_typesupport_fastrtps_c rosidl_typesupport_introspection_c
+      rosidl_typesupport_c rosidl_generator_c rosidl_generator_py)
     if(TARGET ${PROJECT_NAME}__${library})
       set_target_properties(${PROJECT_NAME}__${library}
         PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 32)
     endif()
   endforeach()
+  get_target_property(sources ${PROJECT_NAME}__rosidl_generator_c SOURCES)
+  list(FILTER sources INCLUDE REGEX "__description\\.c$")
+  set_property(SOURCE ${sources} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 endmacro()
 
 macro(generate_interface_package interfaces)
