@@ -10,7 +10,7 @@ the signals are caught from the first moment on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import os
 import signal
 import sys
@@ -113,6 +113,11 @@ def _known_cause(error: BaseException) -> str:
             require_ros()
         except NoRosError as missing:
             return str(missing)
+    with suppress(ImportError):
+        from rclpy.exceptions import ParameterException
+
+        if isinstance(error, ParameterException):  # of a parameter that every ROS node has
+            return str(error)
     return _refused(error) if _security_enabled() and 'security' in str(error) else ''
 
 

@@ -11,6 +11,7 @@ from sensor_msgs.msg import JointState
 from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup, SolverSettings
 from ik_service.arm.measured_state import MeasuredState
+from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote
 from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
@@ -76,12 +77,11 @@ class Followers:
         state_publishers: Callable[[], list[str]] = list,
     ) -> None:
         self.measured = measured
-        self._warn = warn
         self.arm: Arm = measured.arm
         self.clock = output.clock
         self.states = JointStateIntake(measured, self.clock, warn)
         self._settings = settings
-        self._jumps = self.clock.jumps
+        self._jumps, self._jump_log = self.clock.jumps, FaultLogger(warn)  # two clocks: many jumps
         sharing = JointSharing()
 
         def follower(group: ArmGroup, topic: str) -> FollowerInterface:
@@ -165,9 +165,11 @@ class Followers:
 
     def _stop_at_a_jump(self) -> None:
         """End all motion when a simulated clock has jumped: the simulation is another one."""
-        if self.clock.jumps != self._jumps:
+        if self.clock.jumps == self._jumps:
+            self._jump_log.clear()
+        else:
             self._jumps = self.clock.jumps
-            self._warn('the simulated clock has jumped: all motion stops')
+            self._jump_log.report('the simulated clock has jumped: all motion stops')
             # Not at once: commands sent meanwhile have stamps far ahead, and keep the arm moving.
             self.stop()
 

@@ -27,6 +27,12 @@ sys.exit(run(program, 'tool'))
 """
 
 
+WRONG_OF_ROS = (
+    'from rclpy.exceptions import ParameterException as Wrong; '
+    "raise Wrong('it has to be BOOL', 'use_sim_time')"
+)
+
+
 def start(body):
     return subprocess.Popen(
         [sys.executable, '-c', PROGRAM.format(body=body)],
@@ -44,6 +50,7 @@ def start(body):
         ('sys.exit(2)', 2, ''),
         ('sys.exit()', 0, ''),
         ("raise IkServiceError('no robot')", 1, 'tool: no robot\n'),
+        (WRONG_OF_ROS, 1, 'tool: it has to be BOOL: use_sim_time\n'),
     ],
 )
 def test_exit_codes(body, code, error):

@@ -286,6 +286,15 @@ def test_nothing_is_sent_while_the_clock_stands():
     assert wire.verdict.messages == 0
 
 
+def test_two_publishers_of_the_clock_do_not_fill_the_log():
+    wire = Wire(graph=GraphTime(lambda t: 1.0, 100.0)).run(1.0)
+    for number in range(20):
+        wire.graph.set_back(5.0 + 50.0 * (number % 2))
+        wire.run(0.03)
+    assert wire.clock.jumps > 5
+    assert wire.warnings == ['the simulated clock has jumped: all motion stops']
+
+
 @pytest.mark.parametrize('frequency', [10.0, 100.0])
 def test_a_clock_that_is_set_back_ends_the_motion(frequency):
     wire = Wire(graph=GraphTime(lambda t: 1.0, frequency))
