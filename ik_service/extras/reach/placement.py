@@ -17,7 +17,7 @@ from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.inverse_map import BaseScores, InverseMap
 from ik_service.extras.reach.place_task import PlaceTask, read_arm, solved_scores
-from ik_service.extras.reach.region import around, Region
+from ik_service.extras.reach.region import around, MOST_PLACES, Region
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transforms
@@ -321,8 +321,9 @@ def search_places(
     transforms = check_transforms(poses, 'poses')
     if not len(transforms):
         raise ArgumentError('poses', 'are none: give at least one')
-    candidates = whole_number(candidates, 'candidates')
-    headings, best = whole_number(headings, 'headings'), whole_number(best, 'best')
+    candidates = whole_number(candidates, 'candidates', most=MOST_PLACES)
+    headings = whole_number(headings, 'headings', most=MOST_PLACES)
+    best = whole_number(best, 'best')
     check_course(None, threads, chained=False)
     arm = read_arm(source, options, collisions, inverse_map)
     if region is None:

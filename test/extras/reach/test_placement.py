@@ -186,6 +186,8 @@ def test_a_specification_brings_its_options():
         ([np.eye(4)], {'best': True}, 'best: has to be a whole number'),
         ([np.eye(4)], {'threads': 0}, 'threads: has to be a whole number'),
         ([np.eye(4)], {'headings': 1.5}, 'headings: has to be a whole number'),
+        ([np.eye(4)], {'headings': 10**7}, 'headings: has to be a whole number from 1 to 5000000'),
+        ([np.eye(4)], {'candidates': 10**9}, 'candidates: .* from 1 to 5000000'),
         ([np.eye(4)], {'spacing': -1.0}, 'spacing: has to be a length'),
         ([np.eye(4)], {'spacing': 'fine'}, 'spacing: has to be a length'),
         ([np.eye(4)], {'spacing': 1e-6}, 'spacing: of 1e-06 m makes more than'),
