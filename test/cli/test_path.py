@@ -259,6 +259,14 @@ def test_matrices_that_are_none(tmp_path, name, text, message):
         read_poses(written(tmp_path, text, name))
 
 
+def test_an_array_with_a_damaged_header_is_refused(tmp_path):
+    file = tmp_path / 'a.npy'
+    np.save(file, np.eye(4)[None])
+    file.write_bytes(file.read_bytes().replace(b')', b'(', 1))  # its shape
+    with pytest.raises(UsageError, match='holds no matrices'):
+        read_poses(file, 'POSES')
+
+
 def test_files_that_cannot_be_read(tmp_path):
     for path in (tmp_path, tmp_path / 'none.csv'):
         with pytest.raises(UsageError, match='cannot be read'):

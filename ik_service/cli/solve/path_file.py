@@ -88,7 +88,7 @@ def _from_matrices(place: str, suffix: str, data: bytes) -> PathPoses:
         poses = check_transforms(read, 'poses')
     except ArgumentError as error:
         raise UsageError(f'{place}: {error}') from error
-    except (ValueError, TypeError, OverflowError, RecursionError, EOFError) as error:
+    except Exception as error:  # of NumPy, json or tokenize
         raise UsageError(f'{place} holds no matrices (N, 4, 4): {error}') from error
     return PathPoses(poses, turned=True)
 

@@ -15,8 +15,6 @@ from pathlib import Path
 import shlex
 import tempfile
 from typing import Any, BinaryIO
-import zipfile
-import zlib
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,8 +30,6 @@ _FORMAT = 1  # version of the layout
 _KIND = 'table'
 # How far the numbers that describe a chain may be off: they are made anew on each machine.
 _TOLERANCE = 1e-9
-# Exceptions of NumPy for a file that is no such archive, or a damaged one.
-_DAMAGE = (ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error)
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -113,7 +109,7 @@ def _read_arrays(path: Path, remedy: str) -> Arrays:
         raise SeedFileError(path, f'there is no such file; {remedy}') from error
     except OSError as error:
         raise SeedFileError(path, f'cannot be read: {error.strerror or error}') from error
-    except _DAMAGE as error:
+    except Exception as error:  # of NumPy, zipfile, zlib or tokenize
         raise SeedFileError(path, f'is damaged or no seed file; {remedy}') from error
 
 

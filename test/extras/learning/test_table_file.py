@@ -133,6 +133,14 @@ def _bytes_changed(path):
     path.write_bytes(data)
 
 
+def _unknown_compression(path):
+    data = path.read_bytes()
+    for entry, method in ((b'PK\3\4', 8), (b'PK\1\2', 10)):  # the offset of its number
+        place = data.index(entry) + method
+        data = data[:place] + b'\x63\0' + data[place + 2 :]
+    path.write_bytes(data)
+
+
 def _one_array(path):
     with path.open('wb') as file:
         np.save(file, np.zeros(3))
@@ -154,7 +162,16 @@ def _others(path):
 
 @pytest.mark.parametrize(
     'spoil',
-    [_halved, _bytes_changed, _one_array, _pickled, _objects, _others, lambda p: p.write_text('')],
+    [
+        _halved,
+        _bytes_changed,
+        _unknown_compression,
+        _one_array,
+        _pickled,
+        _objects,
+        _others,
+        lambda p: p.write_text(''),
+    ],
 )
 def test_damaged_file_is_reported(saved, chain, spoil):
     spoil(saved)
