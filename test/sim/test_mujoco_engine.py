@@ -243,6 +243,11 @@ def test_joints_of_several_degrees_of_freedom_are_refused_by_name(kind):
         build(one_joint(kind=kind, limit=''), 1.0)
 
 
+def test_tiny_inertias_are_raised_to_the_least_that_mujoco_takes():
+    robot = Robot.from_urdf(PENDULUM.format(effort=50).replace('"0.01"', '"1e-15"'))
+    assert any(remark.endswith(': arm') for remark in build(robot, 1.0).remarks)
+
+
 def test_a_refusal_of_mujoco_gives_its_reason():
     extension = '<mujoco><compiler fusestatic="maybe"/></mujoco>'
     with pytest.raises(SimulationError, match=r"MuJoCo refuses .*: .*'maybe'"):

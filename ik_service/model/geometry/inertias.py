@@ -41,6 +41,7 @@ _SIZES = {
 }
 _TENSOR = ('ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz')
 _ROUNDING = 1e-6  # of the triangle inequality, in shares of the largest moment
+_LEAST = 2e-14  # moment of inertia; MuJoCo takes none of 1e-14 or less [kg m²]
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def _settle_inertia(link: Element) -> tuple[bool, bool]:
         link.remove(inertial)
         return False, False
     moments = np.linalg.eigvalsh(_tensor(link, inertial))
-    if moments[0] > 0.0 and moments[0] + moments[1] >= (1.0 - _ROUNDING) * moments[2]:
+    if moments[0] >= _LEAST and moments[0] + moments[1] >= (1.0 - _ROUNDING) * moments[2]:
         return True, False
     # The same in all directions, and as large in the mean as it was, if that was anything.
     mean = float(moments.mean())
@@ -196,7 +197,7 @@ def _set_ball(link: Element, mass: float) -> None:
 def _set_tensor(inertial: Element, moment: float) -> None:
     for tensor in inertial.findall('inertia'):
         inertial.remove(tensor)
-    diagonal = dict.fromkeys(_TENSOR[:3], repr(moment))
+    diagonal = dict.fromkeys(_TENSOR[:3], repr(max(moment, _LEAST)))
     SubElement(inertial, 'inertia', {**diagonal, **dict.fromkeys(_TENSOR[3:], '0')})
 
 
