@@ -76,6 +76,8 @@ def numbers(element: Element, attribute: str, default: str | None = None) -> lis
     if text is None:
         raise ValueError(f'<{element.tag}> has no {attribute}')
     try:
+        if not text.isascii() or '_' in text:  # which float() alone would take
+            raise ValueError(f'{text[:80]!r} is no number')
         return [float(word) for word in text.split()]
     except ValueError as error:
         raise ValueError(f'<{element.tag}> {attribute}: {error}') from error

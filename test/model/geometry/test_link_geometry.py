@@ -117,6 +117,7 @@ def test_one_scale_is_that_of_all_directions():
         ('<geometry><box/></geometry>', '<box> has no size'),
         ('<geometry><mesh/></geometry>', '<mesh> has no filename'),
         ('<geometry><box size="1 1"/></geometry>', 'size: 3 number(s) needed'),
+        ('<geometry><box size="1 1_0 1"/></geometry>', "'1 1_0 1' is no number"),
         ('<geometry><sphere radius="1 2"/></geometry>', 'radius: 1 number(s) needed'),
         (
             '<geometry><sphere radius="wide"/></geometry>',
