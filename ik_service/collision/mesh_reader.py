@@ -97,9 +97,12 @@ def _by_coal(path: Path, scale: np.ndarray) -> Mesh:
     model = load_coal().MeshLoader().load(str(path), scale)
     if not 0 < model.num_tris <= MOST_TRIANGLES:
         raise ArgumentError('triangles', f'there are {model.num_tris}')
-    triangles = [[t[0], t[1], t[2]] for t in map(model.tri_indices, range(model.num_tris))]
+    rows = [[t[0], t[1], t[2]] for t in map(model.tri_indices, range(model.num_tris))]
+    triangles = np.array(rows)
     vertices = np.array(model.vertices()).reshape(-1, 3)
-    if len(np.unique(triangles)) < len(vertices):  # some triangles have the corners of others
+    used = np.zeros(len(vertices), bool)
+    used[triangles] = True
+    if not used.all():  # some triangles have the corners of others
         raise ValueError('Coal does not read all of it')
     return Mesh(vertices, triangles)
 
