@@ -117,7 +117,10 @@ def tool_line(
         np.eye(4),
         timing.limits.velocity,
     )
-    path = cartesian_path(chain, start, target[None], settings, check.test)
+    try:
+        path = cartesian_path(chain, start, target[None], settings, check.test)
+    except ArgumentError as error:  # more rows than are supported
+        return ToolLine(None, start[None], f'the straight line of the tip is too long: {error}')
     if path.progress < 1.0:
         where = f'it ends after {path.fraction:.1%} of the straight line of the tip'
         return ToolLine(None, path.q, f'{where}: {path.reason}', path.bodies)

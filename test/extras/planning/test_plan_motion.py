@@ -192,6 +192,10 @@ def test_the_pipelines_of_straight_lines(panda, post, checker):
     stopped = iks.plan_motion(panda, READY, target, collisions=post, pipeline='lin', timeout=60.0)
     assert stopped.status is iks.PlanStatus.NO_PLAN
     assert 'post' in stopped.reason
+    target[0, 3] = 400.0  # [mm], by mistake
+    far = iks.plan_motion(panda, READY, target, pipeline='lin', timeout=60.0)
+    assert far.status is iks.PlanStatus.NO_PLAN
+    assert 'too long' in far.reason
 
 
 def test_a_start_slightly_outside_the_limits_comes_inside(panda, checker):

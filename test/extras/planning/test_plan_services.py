@@ -245,7 +245,8 @@ def shapeless(goal):
 
 
 GOAL = ErrorCode.INVALID_GOAL_CONSTRAINTS
-RIGHTWARDS, AT_THE_ORIGIN = joint_goal(RIGHT), np.eye(4)
+RIGHTWARDS, AT_THE_ORIGIN, FINGER = joint_goal(RIGHT), np.eye(4), 'panda_leftfinger'
+TILTED_FINGER = Constraints(orientation_constraints=[upright(AT_THE_ORIGIN, link=FINGER)])
 WRONG = [
     (plan_request(), GOAL, 'goal_constraints'),
     (plan_request(Constraints()), GOAL, 'constraints'),
@@ -254,6 +255,8 @@ WRONG = [
     (plan_request(joint_goal([9.0], names=NAMES[:1])), GOAL, 'panda_joint1'),
     (plan_request(shapeless(pose_goal(AT_THE_ORIGIN))), GOAL, 'dimensions'),
     (plan_request(pose_goal(AT_THE_ORIGIN, link='tail')), GOAL, 'tail'),
+    (plan_request(pose_goal(AT_THE_ORIGIN, link=FINGER)), GOAL, 'panda_finger_joint1'),
+    (plan_request(RIGHTWARDS, path_constraints=TILTED_FINGER), GOAL, 'panda_finger_joint1'),
     (plan_request(RIGHTWARDS, allowed_planning_time=np.nan), GOAL, 'allowed_planning_time'),
     (
         plan_request(RIGHTWARDS, start=LEFT, path_constraints=joint_goal(LEFT, tolerance=0.1)),

@@ -268,6 +268,12 @@ class _Reader:
         except ChainError as error:
             raise invalid_goal(f'{field}: {error}') from error
         assert isinstance(chain, KinematicChain)  # to one link
+        others = sorted({*chain.joint_names} - {*self._group.chain.joint_names})
+        if others:
+            raise invalid_goal(
+                f'{field} is for {quote(link)}, which {listed(others)} moves, too; the group '
+                'does not'
+            )
         return chain
 
     def _only_link(self, bounds: Sequence[Bound]) -> tuple[str, dict[str, np.ndarray]]:
