@@ -57,6 +57,7 @@ class CheckStatistics:
 
 
 _LEAST_ROWS = 64  # postures that a thread is worth starting for
+_ENDLESS = 1.0  # length that a slide without limits counts for [m]
 
 
 class PostureTest:
@@ -195,10 +196,10 @@ class PostureTest:
 
     def levers(self) -> np.ndarray:
         """Return how far a unit of each joint moves any point at most (n,) [m/rad or 1]."""
-        sizes = np.zeros(len(self._base()))
-        own = _levers(self._scene().robot)
-        sizes[: len(own)] = own
-        return sizes[self._columns]
+        scene = self._scene()
+        limits = [scene.model.robot.joints[name].limits for name in scene.model.joint_names]
+        ends = np.array([max(abs(limit.lower), abs(limit.upper)) for limit in limits])
+        return _levers(scene.robot, np.where(np.isfinite(ends), ends, _ENDLESS))[self._columns]
 
     def _postures(self, Q: ArrayLike) -> np.ndarray:
         """Return the positions (N, m) of all independent joints."""
@@ -260,21 +261,22 @@ class LineTest:
         return free, count
 
 
-def _levers(robot: RobotArrays) -> np.ndarray:
+def _levers(robot: RobotArrays, ends: np.ndarray) -> np.ndarray:
     """
-    Return how far any point moves at most for a unit of each joint (m,) [m/rad], in any posture.
+    Return how far any point moves at most for a unit of each joint (m,) [m/rad or 1].
 
-    It is 1 for a joint that slides, whose stroke is not counted, and 0 for one that moves no body.
+    :param ends: (m,) how far each joint goes from 0, at most [rad] or [m].
     """
     bodies = len(robot.body_spheres)
+    moves, variables = np.abs(robot.moves), robot.variables
     reach = np.zeros(bodies)  # from the origin of each body to the farthest point it carries
     for body, (*centre, radius) in enumerate(robot.body_spheres.tolist()):
         reach[body] = math.hypot(*centre) + max(radius, 0.0)
+    arms = np.linalg.norm(robot.before[:, 9:], axis=1) + moves[:, 1] * ends[variables]
     for j in reversed(range(bodies - 1)):
-        arm = float(np.linalg.norm(robot.before[j, 9:]))
-        reach[robot.parents[j]] = max(reach[robot.parents[j]], arm + reach[j + 1])
-    sizes = np.zeros(int(robot.variables.max(initial=-1)) + 1)
-    for j, variable in enumerate(robot.variables.tolist()):
-        turn, slide = np.abs(robot.moves[j]).tolist()
-        sizes[variable] = max(sizes[variable], turn * reach[j + 1] + slide)
-    return sizes
+        reach[robot.parents[j]] = max(reach[robot.parents[j]], arms[j] + reach[j + 1])
+    levers = np.zeros((bodies, len(ends)))  # of the joints up to each body, mimic joints added up
+    for j, (turn, slide) in enumerate(moves.tolist()):
+        levers[j + 1] = levers[robot.parents[j]]
+        levers[j + 1, variables[j]] += (turn * reach[j + 1] if turn else 0.0) + slide
+    return levers.max(axis=0)

@@ -334,6 +334,18 @@ def test_a_turn_moves_what_is_farthest_from_its_axis():
     assert test.levers() == pytest.approx([1.1])
 
 
+def test_strokes_and_joints_that_follow_add_to_levers():
+    links = f'<link name="a"/><link name="b"/><link name="c">{BALL}</link>'
+    slide = hinge('k', 'b', 'c', kind='prismatic', limits='lower="-2" upper="1"')
+    follower = hinge('k', 'b', 'c', '1 0 0').replace(
+        '<axis', '<mimic joint="j" multiplier="2"/><axis'
+    )
+    for second, names, levers in ((slide, 'jk', [2.05, 1.0]), (follower, 'j', [1.05 + 2 * 0.05])):
+        text = f'<robot name="r">{links}{hinge("j", "a", "b")}{second}</robot>'
+        test = iks.CollisionChecker(iks.Robot.from_urdf(text)).for_joints([*names])
+        assert test.levers() == pytest.approx(levers)
+
+
 def test_no_corner_of_what_is_carried_moves_farther():
     chain = arm('panda')
     checker = iks.CollisionChecker(iks.Robot.from_urdf(arm_path('panda')))
