@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from math import inf, isfinite
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ik_service.exceptions import OptionError
 from ik_service.kinematics.joint_space import joint_speeds, JointSpace
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.command.motion_limits import averaging_window, LONGEST_RAMP, MotionLimits
+from ik_service.solvers.options import check_flag, check_number
 
 
 class FollowerState(Enum):
@@ -99,15 +100,15 @@ class FollowerSettings:
     def __post_init__(self) -> None:
         limits = 'lag_limit', 'moved_limit', 'lead_limit', 'stuck_timeout'
         for name in ('rate', 'state_timeout', *limits):
-            self._check(name, getattr(self, name) > 0.0, 'a finite number above 0')
-        for name in ('acceleration_time', 'target_timeout', 'branch_time'):
-            self._check(name, getattr(self, name) >= 0.0, 'a finite number of at least 0')
-        self._check('velocity_scaling', 0.0 <= self.velocity_scaling <= 1.0, 'from 0 to 1')
-
-    def _check(self, name: str, holds: bool, wanted: str) -> None:
-        value = getattr(self, name)
-        if not (holds and isfinite(value)):
-            raise OptionError(name, f'has to be {wanted}, not {value!r}')
+            check_number(name, getattr(self, name))
+        for name in ('acceleration_time', 'target_timeout', 'branch_time', 'velocity_scaling'):
+            check_number(name, getattr(self, name), zero=True)
+        if self.velocity_scaling > 1.0:
+            raise OptionError(
+                'velocity_scaling', f'has to be from 0 to 1, not {self.velocity_scaling!r}'
+            )
+        for name in ('resume', 'exclusive', 'hold', 'avoid_collisions', 'feed_forward'):
+            check_flag(name, getattr(self, name))
 
     def changed(self, settings: Mapping[str, float]) -> FollowerSettings:
         """Return these settings with some changed, by field; raises OptionError for a value."""

@@ -18,8 +18,9 @@ import threading
 
 import numpy as np
 
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import quote, safe_repr
 from ik_service.exceptions import ArgumentError, TargetRefusedError
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.model.motion_bounds import MotionBounds
@@ -205,6 +206,7 @@ class TargetFollower:
         (:func:`~ik_service.model.joint_limits_file.load_joint_limits`); None for none.
     :param commanders: others that may command the arm; None for nobody.
     :param settings: fields of :class:`FollowerSettings`; :meth:`tick` is called at its ``rate``.
+    :raises ArgumentError: the solver is none, or for several tips.
     :raises OptionError: naming the setting whose value cannot be.
     :ivar joints: the joints that commands name.
     :ivar settings: the settings in force.
@@ -228,6 +230,10 @@ class TargetFollower:
         commanders: OtherCommanders | None = None,
         **settings: float,
     ) -> None:
+        if not (isinstance(solver, Solver) and isinstance(solver.chain, KinematicChain)):
+            raise ArgumentError(
+                'solver', f'has to be a Solver for a KinematicChain, not {safe_repr(solver)}'
+            )
         chain = self._chain = solver.chain
         self.joints, self._group = chain.joint_names, group
         self._passage = SingularPassage(solver)

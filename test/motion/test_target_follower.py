@@ -325,11 +325,21 @@ def test_an_invalid_setting_changes_nothing(rig):
         ('state_timeout', 0.0),
         ('target_timeout', float('inf')),
         ('lag_limit', 0.0),
+        ('rate', '100'),
+        ('rate', True),
+        ('hold', 'no'),
     ],
 )
 def test_settings_are_checked(solver, name, value):
     with pytest.raises(OptionError, match=name):
         TargetFollower(solver, **{name: value})
+
+
+def test_a_follower_needs_the_solver_of_a_chain(solver):
+    tree = iks.Solver(iks.KinematicTree.of_chain(solver.chain))
+    for other in (None, tree):
+        with pytest.raises(ArgumentError, match='solver: has to be a Solver for a KinematicChain'):
+            TargetFollower(other)
 
 
 def test_another_solver_of_the_chain_goes_on_and_one_of_another_chain_is_refused(solver, rig):

@@ -14,6 +14,7 @@ from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transform, frame_of
+from ik_service.solvers.options import check_flag, check_number
 
 UNITLESS, SPEED_UNITS = INPUT_TYPES = ('unitless', 'speed_units')
 
@@ -48,10 +49,9 @@ class ServoSettings:
     hard_stop: float = 30.0
 
     def __post_init__(self) -> None:
-        for name in ('linear', 'rotational', 'joint', 'timeout'):
-            value = getattr(self, name)
-            if not (value > 0.0 and math.isfinite(value)):
-                raise OptionError(name, f'has to be a finite number above 0, not {value!r}')
+        for name in ('linear', 'rotational', 'joint', 'timeout', 'lower_threshold'):
+            check_number(name, getattr(self, name))
+        check_flag('unitless', self.unitless)
         if not self.margins or not all(m >= 0.0 and math.isfinite(m) for m in self.margins):
             raise OptionError(
                 'joint_limit_margins',
