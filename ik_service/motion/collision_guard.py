@@ -18,6 +18,7 @@ has another stopping path altogether, and is only as fast as the checks allow.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 import math
@@ -102,12 +103,14 @@ class CollisionGuard:
     """
     Guard of the commands of a chain.
 
-    :param test: tests its postures; whatever it raises counts as a collision.
+    :param test: tests its postures; whatever it raises counts as a collision. One that knows what
+        the arm carries has a method ``levers`` besides: how far a unit of each joint moves any
+        point of that (n,) [m/rad or 1].
     """
 
     def __init__(self, chain: KinematicChain, test: CollisionTest) -> None:
         self._test = test
-        self._levers = lever_lengths(chain)
+        self._levers = self._own_levers = lever_lengths(chain)
         self._free: tuple[np.ndarray, np.ndarray] | None = None  # a command and its stopping path
         self._phase = 0.0
 
@@ -126,6 +129,7 @@ class CollisionGuard:
         :param goal: (n,) its target [rad] or [m].
         :param delay: how much longer than its braking takes the motion goes on [s].
         """
+        self._take_levers()
         ahead = goal - start
         time = float(np.abs(ahead / limits.unit).max(initial=0.0))
         if time <= 0.0 or limits.scaling <= 0.0:
@@ -156,6 +160,7 @@ class CollisionGuard:
         """
         if motion.at_rest:
             return _FREE
+        self._take_levers()
         *corners, rest = motion.stopping_path(limits)
         beyond = np.maximum(np.minimum(limits.lower, motion.q) - rest, 0.0)
         beyond += np.maximum(rest - np.maximum(limits.upper, motion.q), 0.0)
@@ -244,6 +249,12 @@ class CollisionGuard:
             for (a, b), count in zip(lines, counts, strict=True)
             for k in range(1, count + 1)
         ]
+
+    def _take_levers(self) -> None:
+        """Regard how far what the arm carries by now reaches."""
+        carried = getattr(self._test, 'levers', None)
+        with suppress(Exception):  # the test of the first posture will say so
+            self._levers = np.maximum(self._own_levers, carried() if carried else 0.0)
 
     def _length(self, motion: np.ndarray) -> float:
         """Return a distance that no point of the arm exceeds [m]."""

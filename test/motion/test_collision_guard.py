@@ -248,3 +248,13 @@ def test_no_point_of_the_arm_moves_farther_than_its_levers_say(solver):
         step *= RESOLUTION / (levers @ np.abs(step))
         moved = (chain.forward(q + step) - chain.forward(q)) @ points
         assert np.linalg.norm(moved[:3], axis=0).max() <= RESOLUTION
+
+
+def test_a_load_that_reaches_far_is_checked_as_finely_and_so_moved_slower(solver):
+    limits, walls = FollowerSettings().motion_limits(solver.chain), Walls(solver.chain)
+    guard = CollisionGuard(solver.chain, walls)
+    bare = guard.pace(READY, READY + FAR, limits, 0.01)
+    walls.levers = lambda: np.full(7, 5.0)
+    assert guard.pace(READY, READY + FAR, limits, 0.01) < 0.8 * bare
+    del walls.levers
+    assert guard.pace(READY, READY + FAR, limits, 0.01) == bare

@@ -226,6 +226,7 @@ class MeasuredCollisions:
         self._names = group.chain.joint_names
         self._checker: CollisionChecker | None = None
         self._test: PostureTest | None = None
+        self._levers: tuple[World | None, np.ndarray] = None, np.zeros(group.chain.n)
         self._others: tuple[str, ...] = ()
         self._indices = np.empty(0, np.intp)
         self._positions = b''
@@ -254,6 +255,16 @@ class MeasuredCollisions:
             self._test = checker.of_motion(self._names, others)
             self._positions = positions.tobytes()
         return self._test.first_contact(q)
+
+    def levers(self) -> np.ndarray:
+        """Return how far a unit of each joint moves any point of arm and load [m/rad or 1]."""
+        checker = self._collisions.checker(self._measured.arm)
+        if checker is not None and (
+            checker is not self._checker or self._levers[0] is not checker.world
+        ):
+            world = checker.world
+            self._levers = world, checker.for_joints(self._names).levers()
+        return self._levers[1]
 
     def _adopt(self, checker: CollisionChecker) -> None:
         self._checker, self._test = checker, None

@@ -306,6 +306,15 @@ def test_the_joints_of_other_groups_are_where_they_are_measured():
     assert test.first_contact(np.array([0.95])) is None
 
 
+def test_loads_count_in_how_far_a_joint_moves_the_arm():
+    measured = MeasuredState(crane_arm())
+    world = prepared(measured)
+    test = MeasuredCollisions(world, measured, measured.arm.group)
+    bare = test.levers()
+    world.known.attach(attached('rod', 'hand', (3.0, 0.0, 0.0)), measured)
+    assert (test.levers() > bare + 2.0).all()
+
+
 def test_what_cannot_be_checked_is_refused_and_the_missing_extra_named(monkeypatch):
     def missing(*_, **__):
         raise MissingExtraError('coal', 'collision')
