@@ -1,5 +1,6 @@
 """Widgets of the page: options of the solver, texts of the panel, and sliders of the joints."""
 
+from dataclasses import fields
 from itertools import pairwise
 import math
 
@@ -22,7 +23,14 @@ from ik_service.exceptions import OptionError
 from ik_service.extras.viewer.link.node_monitor import ConnectionStatus, Level
 from ik_service.extras.viewer.link.remote_parameters import Field, Kind
 from ik_service.extras.viewer.panel.figures import Figures, Lag, SolveReport
-from ik_service.extras.viewer.panel.panel import CEILING, ErrorHistory, FLOOR, SPAN
+from ik_service.extras.viewer.panel.panel import (
+    Actions,
+    CEILING,
+    ErrorHistory,
+    FLOOR,
+    Panel,
+    SPAN,
+)
 from ik_service.extras.viewer.panel.solver_form import (
     is_position_only,
     SolverForm,
@@ -586,3 +594,13 @@ def test_the_menu_is_disabled_without_a_node_and_without_states(states):
     assert not states.menu.disabled
     states.enable(False)
     assert states.menu.disabled
+
+
+def test_the_panel_of_an_arm_with_hands_shows_that_the_node_is_gone(server):
+    panel = Panel(server, Actions(*[print] * len(fields(Actions))))
+    panel.grippers.build({'hand': ('Open', 'Close')})
+    for is_connected in (True, False):  # rows of buttons cannot be disabled in viser
+        status = ConnectionStatus(Level.BAD, 'gone', is_connected=is_connected)
+        panel.show_status(status)
+        assert panel.states.menu.disabled
+        assert 'gone' in panel._banner.content

@@ -164,7 +164,6 @@ class Panel:
         self.form.enable(status.is_connected)
         self.sliders.enable(status.is_connected)
         self.states.enable(status.is_connected)
-        self.grippers.enable(status.is_connected)
 
     def show_collisions(self, contacts: Sequence[str], remarks: Sequence[str]) -> None:
         """Show which bodies are in contact."""

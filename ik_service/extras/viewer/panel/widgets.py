@@ -243,11 +243,6 @@ class GripperButtons:
             row.remove()
         self._rows = [self._add(name, choices) for name, choices in hands.items()]
 
-    def enable(self, enabled: bool) -> None:
-        """Enable or disable the buttons."""
-        for row in self._rows:
-            set_properties(row, disabled=not enabled)
-
     def _add(self, name: str, choices: Sequence[str]) -> viser.GuiButtonGroupHandle:
         row = self._gui.add_button_group(truncate(name), choices, order=self._order)
         on_choice(row, partial(self._on_choose, name))
