@@ -26,6 +26,12 @@ from ik_service.solvers.result import IkResult
 _REMEMBERED_SETS = 64  # sets of joints
 _CLOCK_STEP = 100_000_000  # difference of two clocks beyond which one of them was set [ns]
 
+_AHEAD = 0.3
+"""
+Time by which a stamp lies in the future and two clocks disagree [s]: more than two steps of a
+simulated one. A controller by such a clock finds all trajectories old.
+"""
+
 _LONGEST_WAIT = 60.0
 """Longest plausible wait of a message [s]; a longer or negative one means that a clock was set."""
 
@@ -61,11 +67,16 @@ class StampConverter:
         self._last_clock = clock
         if not self._is_newer(tuple(message.name), stamp, clock):
             return None
-        self.age = max(1e-9 * (clock - stamp), waited)
-        if self.age > 1e6:
+        ahead = 1e-9 * (stamp - clock)
+        self.age = max(-ahead, waited)
+        if max(self.age, ahead) > 1e6:
             self.fault = (
                 f'stamped {1e-9 * stamp:.2f} s, while this clock reads {1e-9 * clock:.2f} s; '
                 'is use_sim_time the same for both?'
+            )
+        elif ahead > _AHEAD:
+            self.fault = (
+                f'stamped {ahead:.2f} s ahead of this clock; the clocks of arm and node must agree'
             )
         return now - self.age
 

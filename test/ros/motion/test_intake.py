@@ -124,6 +124,9 @@ def test_the_queue_delay_comes_from_the_middleware(late, expected):
 
 def test_a_stamp_from_the_future_counts_from_its_arrival(stamped):
     assert stamped.see(NOW + seconds(60.0), 50.0) == 50.0
+    assert stamped.converter.fault == (
+        'stamped 60.00 s ahead of this clock; the clocks of arm and node must agree'
+    )
 
 
 @pytest.mark.parametrize(('step', 'fault'), [(0.0, 'stands still'), (-0.02, 'run backwards')])
