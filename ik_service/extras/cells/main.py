@@ -13,7 +13,6 @@ from ik_service.cli.ros import split_ros_arguments
 from ik_service.common.child_process import ChildProcess
 from ik_service.common.threads import switch_interval
 from ik_service.exceptions import UnknownArmError
-from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.runtime import GRACE, ros, run, StopRequest
 
 PARTS = ('all', 'arms', 'simulation')
@@ -144,7 +143,6 @@ STARTED = 'ik_cell: all of this process has started'
 
 _PROGRAM = 'ik_service.extras.cells.main'
 _PERIOD = 0.2  # of looking whether they run [s]
-_PATIENCE = LONGEST_RAMP + GRACE + 4.0  # until an end is forced [s]
 
 
 def supervise(arms: Sequence[Sequence[str]], simulation: Sequence[str], stop: StopRequest) -> int:
@@ -154,14 +152,17 @@ def supervise(arms: Sequence[Sequence[str]], simulation: Sequence[str], stop: St
     A process that ends before it has started ends all. Later, it takes no other one with it: the
     other arms go on. At a stop, the arms come to rest before the simulated arms end.
     """
-    stop.grace = 2.0 * _PATIENCE
+    from ik_service.motion.command.motion_limits import LONGEST_RAMP  # slow, as those above
+
+    patience = LONGEST_RAMP + GRACE + 4.0  # until an end is forced [s]
+    stop.grace = 2.0 * patience
     with ExitStack() as stack:
         running = []
         if simulation:
             running.append(_Part('simulated arms', simulation))
             stack.callback(running[0].process.end)
         parts = [_Part(f'arms {number}', words) for number, words in enumerate(arms, 1)]
-        stack.callback(_end, [part.process for part in parts])
+        stack.callback(_end, [part.process for part in parts], patience)
         running += parts
         code = 0
         while any(part in running for part in parts) and not stop.wait(_PERIOD):
@@ -196,12 +197,12 @@ class _Part:
             print(line, end='', flush=True)
 
 
-def _end(children: Sequence[ChildProcess]) -> None:
+def _end(children: Sequence[ChildProcess], patience: float) -> None:
     for child in children:
         if child.exit_code is None:
             child.send(signal.SIGINT)
     for child in children:
-        child.end(_PATIENCE)
+        child.end(patience)
 
 
 if __name__ == '__main__':

@@ -87,6 +87,18 @@ def test_signals_end_it_in_time_and_quietly(number, body):
     assert ('cleaned up' in output) == ('cleaned up' in body)
 
 
+@pytest.mark.parametrize(
+    'program',
+    ['ros.node', 'ros.sim', 'ros.markers.target_marker', 'extras.cells', 'extras.viewer'],
+)
+def test_programs_import_nothing_slow_before_they_catch_signals(program):
+    code = (
+        f'import sys; import ik_service.{program}.main;'
+        "sys.exit(bool({'numpy', 'numba', 'rclpy'} & {*sys.modules}))"
+    )
+    assert subprocess.run([sys.executable, '-c', code]).returncode == 0
+
+
 @pytest.mark.parametrize('program', ['node.main', 'sim.main', 'markers.target_marker.main'])
 def test_programs_say_that_they_need_ros(program):
     missing = "import sys; sys.modules['rclpy'] = sys.modules['moveit_msgs'] = None; "
