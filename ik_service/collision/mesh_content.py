@@ -107,48 +107,70 @@ _PLY_CODES = {
 }
 
 
-def _check_ply(data: bytes) -> None:
-    """Go through all values that the head of a PLY file tells of."""
-    head = _PLY_HEAD.match(data)
-    if head is None:
-        raise ValueError('it is no PLY file, or cut off')
-    lines = (line.split() for line in head[0].decode('ascii', 'replace').splitlines())
-    kind, elements = '', dict[str, tuple[int, list[list[str]]]]()
-    for word, *others in filter(None, lines):
+_PlyElements = dict[str, tuple[int, list[list[str]]]]  # by name: number, and words of properties
+
+
+def _read_ply_head(head: str) -> tuple[str, _PlyElements]:
+    """Return the format of the values, and the elements that follow each other."""
+    kind, elements = '', _PlyElements()
+    for word, *others in filter(None, map(str.split, head.splitlines())):
         if word == 'format':
             kind = others[0]
         elif word == 'element':
             elements[others[0]] = int(others[1]), []
         elif word == 'property':
             [*elements.values()][-1][1].append(others)
-    if {'face', 'tristrips'} <= elements.keys():
-        raise ValueError('it holds both faces and strips')
+    if 'tristrips' in elements or not {'vertex', 'face'} <= elements.keys():
+        raise ValueError('it has to hold vertices and faces, without strips')
+    return kind, elements
+
+
+def _check_ply(data: bytes) -> None:
+    """Go through all values that the head of a PLY file tells of."""
+    head = _PLY_HEAD.match(data)
+    if head is None:
+        raise ValueError('it is no PLY file, or cut off')
+    kind, elements = _read_ply_head(head[0].decode('ascii', 'replace'))
     values = _PlyValues(data[head.end() :], kind)
     for name, (count, properties) in elements.items():
-        if not any(kind == 'list' for kind, *_ in properties):
+        if values.binary and not any(kind == 'list' for kind, *_ in properties):
             for kind, _ in properties:
                 values.take(kind, count)
             continue
         for _ in range(count):
+            values.begin_row()
             for kind, *others in properties:
-                length = int(values.take(others[0], 1)[0]) if kind == 'list' else 1
-                found = values.take(kind if kind != 'list' else others[1], length)
-                if name == 'face' and kind == 'list' and others[2].startswith('vertex_ind'):
+                if kind != 'list':
+                    values.take(kind, 1)
+                    continue
+                length = int(values.take(others[0], 1)[0])
+                found = values.take(others[1], length)
+                if name == 'face' and others[2].startswith('vertex_ind'):
+                    if 'float' in others[1] or 'double' in others[1]:
+                        raise ValueError(f'its indices are of type {others[1]}')
                     _check_face([*map(int, found)], length, elements['vertex'][0])
     values.check_end()
 
 
 class _PlyValues:
-    """Values of a PLY file, one after the other: words, or of a binary file numbers."""
+    """Values of a PLY file, one after the other: words of lines, or of a binary file numbers."""
 
     def __init__(self, data: bytes, kind: str) -> None:
         self._order = {'binary_little_endian': '<', 'binary_big_endian': '>'}.get(kind, '')
-        self._data: bytes | list[bytes] = data if self._order else data.split()
+        self.binary = bool(self._order)
+        self._rows = iter(() if self.binary else filter(None, map(bytes.split, data.splitlines())))
+        self._data: bytes | list[bytes] = data if self.binary else []
         self._place = 0
+
+    def begin_row(self) -> None:
+        """Go on to the next line of a text."""
+        if not self.binary:
+            self._check_place()
+            self._data, self._place = next(self._rows, []), 0
 
     def take(self, kind: str, count: int) -> Sequence[bytes | float]:
         codes, start = f'{self._order}{count}{_PLY_CODES[kind]}', self._place
-        self._place += struct.calcsize(codes) if self._order else count
+        self._place += struct.calcsize(codes) if self.binary else count
         if self._place > len(self._data):
             raise ValueError('it is cut off')
         if isinstance(self._data, list):
@@ -156,6 +178,11 @@ class _PlyValues:
         return struct.unpack_from(codes, self._data, start)
 
     def check_end(self) -> None:
+        self._check_place()
+        if next(self._rows, None) is not None:
+            raise ValueError('it is longer than it says')
+
+    def _check_place(self) -> None:
         rest = self._data[self._place :]
         if rest if isinstance(rest, list) else rest.strip():
             raise ValueError('it is longer than it says')
