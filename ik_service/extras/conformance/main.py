@@ -37,7 +37,12 @@ exit code: 0 no check has failed, 1 one has, 2 a wrong command or no server
 def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
     """Return the options, and the arguments for ROS."""
     own, ros = split_ros_arguments(arguments)
-    return _parser().parse_args(own), ros
+    parser = _parser()
+    options = parser.parse_args(own)
+    for file in filter(None, (options.junit, options.json)):
+        if not file.absolute().parent.is_dir():
+            parser.error(f'there is no folder {str(file.parent)!r} for the report')
+    return options, ros
 
 
 def _parser() -> ArgumentParser:

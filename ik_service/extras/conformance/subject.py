@@ -463,8 +463,12 @@ def prepare(
     :raises NoServerError: there is no such service.
     :raises IkServiceError: there is no description, or none that gives an arm.
     """
+    robot, source, partial = None, str(choice.urdf), False
+    if choice.urdf is not None:  # a faulty file is told before a server is waited for
+        robot = Robot.from_urdf(choice.urdf, srdf=choice.srdf)
     connection.wait_for(GetPositionIK, COMPUTE_IK)
-    robot, source, partial = _robot(connection, choice)
+    if robot is None:
+        robot, source, partial = _robot(connection, choice)
     arm = TestedArm.of(robot, choice.group, choice.base_link, choice.tip_link)
     subject = Subject(arm, connection, settings, choice.group, partial)
     if not _refuses_group(subject, first_patience) or choice.group:
@@ -490,8 +494,6 @@ def _robot(connection: ServerConnection, choice: Choice) -> tuple[Robot, str, bo
     ``get_urdf``, then the topic, which several robots may share; ``get_urdf`` of a group, which is
     all that MoveIt's knows, is the last.
     """
-    if choice.urdf is not None:
-        return Robot.from_urdf(choice.urdf, srdf=choice.srdf), str(choice.urdf), False
     servers, group = connection.servers_of(COMPUTE_IK), choice.group
     sources = {
         f'parameter {URDF} of the server': lambda: _from_parameters(connection, servers, URDF),

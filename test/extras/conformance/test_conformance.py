@@ -18,9 +18,11 @@ from support.ros.nodes import LATCHED, NODE
 from support.ros.servers import PANDA, TIP
 
 from ik_service.cli.programs import ik_conformance
+from ik_service.exceptions import IkServiceError
 from ik_service.extras.conformance import subject as subjects
 from ik_service.extras.conformance.answers import CheckFailedError
 from ik_service.extras.conformance.check import Check, Outcome, Verdict
+from ik_service.extras.conformance.main import parse
 from ik_service.extras.conformance.report import (
     listing,
     Report,
@@ -267,6 +269,16 @@ def test_a_silent_server_is_left_to_the_checks(rig):
     server.defect = silent
     subject, _ = prepare(connection, Choice(PANDA, tip_link=TIP), SETTINGS, 0.2)
     assert subject.group_name == ''
+
+
+def test_files_that_cannot_be_used_are_told_before_a_server_is_waited_for(tmp_path, capsys):
+    missing = tmp_path / 'missing' / 'file'
+    with pytest.raises(IkServiceError, match='cannot be read'):
+        prepare(None, Choice(missing), SETTINGS, 60.0)
+    for option in ('--junit', '--json'):
+        with pytest.raises(SystemExit):
+            parse([option, str(missing)])
+        assert 'there is no folder' in capsys.readouterr().err
 
 
 def test_other_joints_are_no_failure_where_the_urdf_is_that_of_a_group(rig, monkeypatch):
