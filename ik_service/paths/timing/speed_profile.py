@@ -105,6 +105,10 @@ _FULL = 0.999  # share of the limits that is used, as the motion is sampled
 # Times as long as from rest to rest: from then on a segment is better passed so. Rows beside it
 # turn the curve more sharply than the speed can be fitted to at rows alone.
 _SLOW = 3.0
+# Shortest durations of a segment beside the first and last rest, and beside intermediate ones, as
+# shares of that at full speed; and what the rise to that speed adds to it, as a share of the time
+# of the rise at constant acceleration, which a cubic speed exceeds by half.
+_SHORTEST, _SHORTEST_BETWEEN, _RISE = 4.0 / 3.0, 5.0 / 3.0, 0.75
 
 
 def fastest_motion(
@@ -155,11 +159,11 @@ class _Limits:
         self.fastest, self.strongest = _FULL * fastest, _FULL * strongest
         count = len(curve.h)
         self._alone = curve.rests[:-1] & curve.rests[1:]
-        self._ramps = np.zeros(count, bool)  # from and to the intermediate rests
-        self._ramps[1:] |= curve.rests[1:-1]
-        self._ramps[:-1] |= curve.rests[1:-1]
-        # There the acceleration ends at 0, and so is larger before.
-        self._accelerations = np.where(self._ramps, 0.75, 1.0)[:, None] * self.strongest
+        self._ramps = (curve.rests[:-1] | curve.rests[1:]) & ~self._alone
+        between = curve.rests & (np.arange(count + 1) % count > 0)
+        self._shortest = np.where(between[:-1] | between[1:], _SHORTEST_BETWEEN, _SHORTEST)
+        self._steepest = np.maximum(np.abs(curve.start), np.abs(curve.end))
+        self._accelerations = np.tile(self.strongest, (count, 1))
         chords = np.abs(curve.secants)
         before = self._rates(np.maximum(chords, np.abs(curve.end)))
         after = self._rates(np.maximum(chords, np.abs(curve.start)))
@@ -194,15 +198,18 @@ class _Limits:
         """
         Return the motion of a speed profile x = ṡ² (k,).
 
-        Between rows s̈ is constant; from and to an intermediate rest it begins and ends at 0, in
-        proportion to the time, so that s is cubic in it.
+        Between rows s̈ is constant, but beside rests the speed is reached sooner where the limits
+        of acceleration allow it; at intermediate rests s̈ is 0.
         """
         curve = self.curve
         rates = np.sqrt(profile)
         first, last = rates[:-1], rates[1:]
         total = np.maximum(first + last, 1e-150)
-        durations = np.where(self._ramps, 3.0, 2.0) * curve.h / total
-        gains = np.where(self._ramps, 2.0, 1.0) * (last - first) / durations
+        durations = 2.0 * curve.h / total
+        gains = (last - first) / durations
+        sooner = self._ramp_durations(total)
+        gains[sooner < durations] = 0.0
+        durations = np.minimum(durations, sooner)
         durations[self._alone] = self._alone_durations
         gains[self._alone] = 0.0
         times = np.concatenate([[0.0], np.cumsum(durations)])
@@ -212,11 +219,22 @@ class _Limits:
         before, after = durations[:-1], durations[1:]
         gain[1:-1] = (gains[:-1] * before + gains[1:] * after) / (before + after)
         gain[curve.rests] = 0.0
-        gain[0], gain[-1] = gains[0], gains[-1]
+        for end, beside, sign in ((0, 1, 1.0), (-1, -2, -1.0)):  # ṡ is cubic in t
+            if self._ramps[end]:
+                h, rate = durations[end], rates[beside]
+                gain[end] = gain[beside] + sign * (12.0 * curve.h[end] / h - 6.0 * rate) / h
         self._along = self._places, rates, gain
         velocities = self._slope * rates[:, None]
         accelerations = self._slope * gain[:, None] + self._bend * profile[:, None]
         return times, curve.q, velocities, accelerations
+
+    def _ramp_durations(self, speeds: np.ndarray) -> np.ndarray:
+        """Return the least durations (k−1,) beside rests at some speeds there; inf elsewhere."""
+        least = self.curve.h / speeds
+        with np.errstate(divide='ignore', invalid='ignore'):
+            strongest = np.nanmin(self._accelerations / self._steepest, axis=1)
+        reached = np.maximum(least + _RISE * speeds / strongest, self._shortest * least)
+        return np.where(self._ramps, reached, np.inf)
 
     def excess(self, motion: Motion) -> np.ndarray:
         """Return the largest shares of velocity and acceleration limits by segment, (k−1, 2)."""

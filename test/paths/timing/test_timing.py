@@ -67,6 +67,15 @@ def test_a_straight_motion_of_one_joint_takes_the_least_time():
     assert time_path(one, rows, slow).duration == pytest.approx(1.0, rel=3e-3)
 
 
+def test_a_slow_motion_of_few_rows_is_at_its_speed_soon_after_each_rest():
+    one = snake(1, prismatic=0.0)
+    limits = TimingLimits(np.array([0.1]), np.array([4.0]))
+    rows = one.lower[0] + np.linspace(0.0, 1.0, 6)[:, None]
+    assert time_path(one, rows, limits).duration < 12.0
+    there_and_back = np.vstack([rows, rows[-2::-1]])
+    assert time_path(one, there_and_back, limits).duration < 25.0
+
+
 def test_a_corner_of_lines_is_a_rest_and_a_coarse_curve_is_none(panda):
     start = panda.forward(HOME)
     turn = np.linspace(0.0, 0.5, 26)
