@@ -117,8 +117,9 @@ class StoredMap:
 
     @classmethod
     def _attributes_in(cls, folder: Path) -> dict[str, Any]:
+        zarr = load_zarr()
         try:
-            found = dict(load_zarr().open_group(folder, mode='r').attrs)
+            found = dict(zarr.open_group(folder, mode='r').attrs)
         except Exception as error:  # as above
             raise StoreError(folder, opening_fault(folder, cls.KIND, error)) from error
         if found.get('kind') != f'{cls.KIND} {_MAKER}':

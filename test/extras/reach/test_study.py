@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ pytest.importorskip('matplotlib', reason='matplotlib is not installed (extra plo
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import (
     ArgumentError,
+    MissingExtraError,
     RobotDescriptionError,
     StoreError,
     UnknownLinkError,
@@ -160,6 +162,13 @@ def test_the_place_of_something_else_is_told_before_the_survey(tmp_path, capsys,
         survey(tmp_path, '--points', 4, '--compare', urdf_path('ur5e'))
     assert capsys.readouterr().out == ''
     assert [path.name for path in tmp_path.rglob('*')] == [name, 'mine.txt']
+
+
+def test_a_map_is_not_damaged_where_zarr_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'zarr', None)
+    (tmp_path / 'reach.zarr').mkdir()
+    with pytest.raises(MissingExtraError, match=r'^zarr is not installed'):
+        survey(tmp_path, '--points', 4)
 
 
 @pytest.mark.parametrize('content', [None, '<robot'])
