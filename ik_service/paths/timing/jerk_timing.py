@@ -18,7 +18,7 @@ from ik_service.exceptions import TrajectoryError
 from ik_service.jit.entry import entry_point
 from ik_service.paths.timing.jerk_kernels import jerk_profile
 from ik_service.paths.timing.joint_curve import apart, JointCurve
-from ik_service.paths.timing.speed_profile import Motion, Pace, slowed
+from ik_service.paths.timing.speed_profile import Motion, NO_SLOPE, Pace, slowed
 from ik_service.paths.timing.timing_limits import JointTorques
 from ik_service.paths.trajectory.joint_trajectory import segment_coefficients
 
@@ -113,7 +113,7 @@ class JerkLimits:
 
     def along(self, slopes: np.ndarray) -> list[float]:
         """Return the largest ṡ, s̈ and s⃛ on a straight line, by the joints' slopes by s (n,)."""
-        moving = slopes != 0.0
+        moving = np.abs(slopes) > NO_SLOPE
         return [float((limit[moving] / np.abs(slopes[moving])).min()) for limit in self.all]
 
 

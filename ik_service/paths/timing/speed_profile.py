@@ -87,6 +87,7 @@ def _acceleration_constraint(constraint: Any, limits: np.ndarray) -> Any:  # noq
     return made
 
 
+NO_SLOPE = 1e-150  # up to which a joint does not move: a speed by it would be beyond all numbers
 TIMINGS = ('auto', 'built_in', 'toppra')  # timings to choose from; 'auto' is 'built_in'
 
 Motion = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -231,7 +232,7 @@ class _Limits:
     def _ramp_durations(self, speeds: np.ndarray) -> np.ndarray:
         """Return the least durations (k−1,) beside rests at some speeds there; inf elsewhere."""
         least = self.curve.h / speeds
-        with np.errstate(divide='ignore', invalid='ignore'):
+        with np.errstate(divide='ignore', invalid='ignore', over='ignore'):
             strongest = np.nanmin(self._accelerations / self._steepest, axis=1)
         reached = np.maximum(least + _RISE * speeds / strongest, self._shortest * least)
         return np.where(self._ramps, reached, np.inf)
@@ -264,7 +265,7 @@ class _Limits:
 
     def _rates(self, slopes: np.ndarray) -> np.ndarray:
         """Return the largest ṡ (k−1,) at which joints of some slopes keep their velocities."""
-        still = slopes == 0.0
+        still = slopes <= NO_SLOPE
         return np.where(still, np.inf, self.fastest / np.where(still, 1.0, slopes)).min(axis=1)
 
     def _rest_to_rest(self, alone: np.ndarray) -> np.ndarray:

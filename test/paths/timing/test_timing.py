@@ -170,6 +170,15 @@ def test_a_path_of_many_tiny_steps_is_not_lost(panda):
         TimingLimits(np.full(7, np.inf), np.ones(7))
 
 
+@pytest.mark.parametrize('jerk', [None, 50.0])
+def test_a_joint_that_all_but_stays_bounds_nothing(panda, jerk):
+    q = HOME + np.linspace(0.0, 0.5, 9)[:, None] * np.eye(7)[0]
+    still = time_path(panda, q, jerk=jerk)
+    q[:, 4] = np.linspace(0.0, 1e-309, 9)
+    with np.errstate(all='raise', under='ignore'):
+        assert time_path(panda, q, jerk=jerk).duration == pytest.approx(still.duration)
+
+
 def test_two_thousand_rows_with_fine_steps_and_a_joint_that_never_moves(panda):
     q = wave(2000, 4)
     q[:, 3] = HOME[3]
