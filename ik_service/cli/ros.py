@@ -45,8 +45,11 @@ def main(arguments: Sequence[str]) -> int:
     if options.does is _run:
         _run(options.package, options.program, options.arguments)
     require_ros()
-    from ik_service.ros.terminal.graph import graph
+    from ik_service.ros.terminal.graph import check_name, graph
 
+    named = vars(options).get('node', vars(options).get('name'))  # of a node's parameter the node
+    if named is not None:
+        check_name(named)
     with graph() as joined:
         options.does(joined, options)
     return 0

@@ -143,6 +143,22 @@ def test_what_is_no_command_is_told(words, capsys):
     assert 'usage: ' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    'words',
+    [
+        ['topic', 'echo', '/x y'],
+        ['topic', 'pub', '/x y', 'std_msgs/msg/Empty'],
+        ['service', 'call', 'é', 'std_srvs/srv/Trigger'],
+        ['action', 'send_goal', '/a/', 'moveit_msgs/action/MoveGroup', '{}'],
+        ['param', 'get', '1', 'rate'],
+        ['node', 'info', 'n' * 300],
+    ],
+)
+def test_what_is_no_name_on_the_graph_is_refused(words):
+    with pytest.raises(ValueTextError, match='name'):
+        ros.main(words)
+
+
 def test_types_are_found_with_and_without_their_folder():
     assert find_type('std_srvs/srv/SetBool', 'srv') is SetBool
     assert find_type('std_srvs/SetBool', 'srv') is SetBool

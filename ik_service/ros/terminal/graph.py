@@ -23,13 +23,16 @@ from rclpy.action import (
 )
 from rclpy.client import Client
 from rclpy.duration import Duration
+from rclpy.exceptions import NameValidationException
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node, NodeNameNonExistentError
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
+from rclpy.validate_full_topic_name import validate_full_topic_name
 import yaml
 
 from ik_service.common.quoting import quote
@@ -387,13 +390,24 @@ def parameter_value(text: str) -> object:
     return value if isinstance(value, (bool, int, float)) else text
 
 
+_NODE = 'ik_terminal'
+
+
+def check_name(name: str) -> None:
+    """Refuse what can be no topic, service, action or node; raises ValueTextError."""
+    try:
+        validate_full_topic_name(expand_topic_name(name, _NODE, '/'))
+    except (NameValidationException, ValueError) as error:
+        raise ValueTextError(' '.join(str(error).split())) from error
+
+
 @contextmanager
 def graph() -> Iterator[Graph]:
     """Join the ROS graph for a ``with`` block."""
     context = rclpy.context.Context()
     rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
     executor = SingleThreadedExecutor(context=context)
-    node = rclpy.create_node('ik_terminal', context=context, start_parameter_services=False)
+    node = rclpy.create_node(_NODE, context=context, start_parameter_services=False)
     executor.add_node(node)
     try:
         yield Graph(node, executor)
