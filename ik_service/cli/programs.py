@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from io import TextIOWrapper
 import os
 import sys
 
@@ -34,6 +35,8 @@ def _run(
     """Call ``main`` of a program's module; turn errors into a message and an exit code."""
     if interrupts:
         catch_interrupts()
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == 'strict':
+        sys.stdout.reconfigure(errors='backslashreplace')  # as on stderr
     try:
         program = import_module(module)
         code: int = program.main(sys.argv[1:] if arguments is None else arguments)

@@ -68,6 +68,14 @@ def test_output_that_cannot_be_written_is_no_traceback(where, code):
     assert done.stderr == ('ik_solve: [Errno 28] No space left on device\n' if code else '')
 
 
+def test_characters_that_the_output_does_not_have_are_no_traceback():
+    words = [sys.executable, '-m', 'ik_service.cli.programs', 'ik_solve', 'panda', '--random']
+    environment = {**os.environ, 'PYTHONIOENCODING': 'ascii'}
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert 'panda_link0 \\u2192 panda_hand_tcp' in done.stdout
+
+
 def test_files_are_written_whole_or_not_at_all(tmp_path):
     def interrupted(file):
         file.write_text('half')
