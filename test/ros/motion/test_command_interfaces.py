@@ -358,8 +358,8 @@ def ends_with_zeros(rig, count=20):
 def test_the_last_velocities_are_zeros_however_a_motion_ends(bench, chain):
     with VelocityArm(bench, NAMES, READY) as arm:
         rig = Rig(bench, chain, 'velocity_commands', arm, velocity_scaling=SLOW)
-        for end in ('stop', 'states', 'node'):
-            rig.begin(rig.pose(*FAR), lambda: np.abs(arm.commanded).max())
+        for end, offset in (('stop', FAR), ('states', OFFSET), ('node', FAR)):
+            rig.begin(rig.pose(*offset), lambda: np.abs(arm.commanded).max())
             if end == 'states':
                 arm.silent = True
             elif end == 'stop':
