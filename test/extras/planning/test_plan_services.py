@@ -275,6 +275,11 @@ WRONG = [
         ErrorCode.INVALID_LINK_NAME,
         'tail',
     ),
+    (
+        plan_request(RIGHTWARDS, cartesian_speed_limited_link=FINGER, max_cartesian_speed=1.0),
+        ErrorCode.INVALID_LINK_NAME,
+        'panda_finger_joint1',
+    ),
 ]
 
 

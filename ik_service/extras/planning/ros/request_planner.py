@@ -25,6 +25,7 @@ from ik_service.extras.planning.plan_motion import MotionPlan, plan_motion, Plan
 from ik_service.extras.planning.ros.motion_request import motion_problem, MotionProblem
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.settings import FollowerSettings
+from ik_service.paths.timing.timing import LinkSpeed
 from ik_service.paths.timing.timing_limits import TimingLimits
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.errors import ErrorCode, invalid_link, RequestError
@@ -220,12 +221,7 @@ class RequestPlanner:
         bounds = self.motion.motion_limits(problem.chain, arm.bounds)
         if bounds.scaling == 0.0:
             raise RequestError(ErrorCode.FAILURE, 'the parameter velocity_scaling is 0')
-        link = request.cartesian_speed_limited_link
-        if link and not arm.has_link(link):
-            raise invalid_link(
-                f'cartesian_speed_limited_link: the robot has no link {quote(link)}'
-            )
-        speed = request.max_cartesian_speed
+        speed, link = _cartesian_limit(request, arm, problem.chain)
         return plan_motion(
             problem.chain,
             problem.start,
@@ -241,8 +237,8 @@ class RequestPlanner:
             acceleration_scaling=_scaling(
                 request, 'acceleration', arm.bounds.acceleration_scaling, problem.notes
             ),
-            cartesian_speed=speed if 0.0 < speed < math.inf else None,
-            link=link or None,
+            cartesian_speed=speed,
+            link=link,
             jerk=arm.bounds.jerk(problem.chain.joints),
             canceled=canceled,
         )
@@ -291,6 +287,22 @@ def _reason(plan: MotionPlan, problem: MotionProblem) -> str:
     if plan.status is PlanStatus.TIMED_OUT:
         return f'{plan.reason}, {problem.timeout:g} s; {plan.checks} postures were checked'
     return plan.reason
+
+
+def _cartesian_limit(
+    request: MotionPlanRequest, arm: Arm, chain: KinematicChain
+) -> tuple[float | None, str | None]:
+    """Return the largest speed of a link [m/s], None for no limit, and the link, None: the tip."""
+    field, link = 'cartesian_speed_limited_link', request.cartesian_speed_limited_link or None
+    if link and not arm.has_link(link):
+        raise invalid_link(f'{field}: the robot has no link {quote(link)}')
+    if not 0.0 < request.max_cartesian_speed < math.inf:
+        return None, link
+    try:
+        LinkSpeed(chain, link)
+    except ArgumentError as error:
+        raise invalid_link(f'{field}: {error}') from error
+    return request.max_cartesian_speed, link
 
 
 def _scaling(request: MotionPlanRequest, what: str, default: float, notes: list[str]) -> float:
