@@ -71,7 +71,8 @@ class FollowerSettings:
     :ivar lead_limit: how far the commands may be ahead of a joint that stands still [rad]; sliding
         joints a fifth of that [m].
     :ivar stuck_timeout: time for which a joint may stand still away from its command before it
-        counts as stuck [s]; the commands then return to the arm, and end.
+        counts as stuck [s]; the commands then return to the arm, and end. It is 0.1 s where they
+        rest beyond the lead limit, which they only leave when a joint stops in motion.
     :ivar avoid_collisions: whether the commands stop before a collision; targets are refused
         where collisions cannot be tested.
     :ivar feed_forward: whether moving targets are followed at their present pose, and not

@@ -151,6 +151,36 @@ def test_an_arm_that_does_not_move_ends_the_motion(solver):
     assert not rig.rest(5.0)
 
 
+def beside_in_motion(solver, settings):
+    """Return a rig half a second into a motion of its first joint by 1.5 rad."""
+    rig = Rig(solver, READY, **settings)
+    rig.measure()
+    rig.follower.set_target(solver.chain.forward(READY + np.array([1.5, *np.zeros(6)])))
+    rig.rest(0.5)
+    return rig
+
+
+@pytest.mark.parametrize('resume', [False, True])
+def test_an_arm_that_stops_in_motion_far_from_its_commands_ends_it_soon(solver, resume):
+    """A controller that is switched on again finds commands near the arm, or none."""
+    rig = beside_in_motion(solver, {'velocity_scaling': 0.5, 'resume': resume})
+    rig.rest(0.8, moves=False)
+    assert np.abs(rig.path - rig.q).max() > rig.follower.settings.lead_limit
+    assert 'panda_joint1 has not moved for 0.' in rig.follower.drop_reason
+    assert not rig.follower.active
+    assert np.abs(rig.path[-1] - rig.q).max() < 1e-6
+    rig.assert_within(0.5, 0.2)
+    assert not rig.rest(2.0)
+
+
+def test_an_arm_whose_states_pause_with_it_goes_on(solver):
+    """A simulator that stands still for a moment has no controller that is switched off."""
+    rig = beside_in_motion(solver, {'velocity_scaling': 0.5})
+    rig.rest(0.4, measured=False, moves=False)
+    assert np.abs(rig.path[-1] - rig.q).max() > rig.follower.settings.lead_limit
+    rig.tick_until(FollowerState.REACHED)
+
+
 @pytest.mark.parametrize('late', [0, 14])
 def test_commands_keep_the_lead_limit_when_joint_states_are_late(solver, late):
     rig = Rig(solver, READY, velocity_scaling=1.0)

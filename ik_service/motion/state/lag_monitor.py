@@ -30,6 +30,12 @@ _STANDING = 0.05
 _BRAKING, _LEAD = 0.7, 0.9
 """Shares of the acceleration and of the lead limit that commands plan with to stop in time."""
 
+_LEFT_BEHIND, _CREEP = 0.1, 0.0005
+"""
+Time for which a joint beyond the lead limit may stand still after commands came to rest [s], and
+the distance by which it then has come nearer where it does not [rad]: slow arms creep.
+"""
+
 _WAITS = 0.1  # pace below which commands wait for a joint that stands still
 
 _STEEPEST = 50.0
@@ -48,6 +54,7 @@ class _Joint:
     :ivar still: where it was when it last moved [rad] or [m].
     :ivar still_since: when that was measured [s].
     :ivar still_distance: how far it was from its command then [rad] or [m].
+    :ivar rest_distance: how far it was from its command when that came to rest [rad] or [m].
     :ivar moves: whether it was seen to move since something asks it to.
     """
 
@@ -59,6 +66,7 @@ class _Joint:
     still: float = math.nan
     still_since: float = math.nan
     still_distance: float = 0.0
+    rest_distance: float = 0.0
     moves: bool = False
 
     @property
@@ -102,7 +110,7 @@ class LagMonitor:
         self._lag, self._lead_pace = 0.0, 1.0
         self._nearest = math.inf  # distance from a command at rest [rad], of the worst joint
         self._joints = [_Joint(*joint) for joint in self._movable]
-        self._measured_at = -math.inf
+        self._measured_at, self._at_rest_since = -math.inf, math.inf
 
     @property
     def displaced(self) -> bool:
@@ -118,11 +126,15 @@ class LagMonitor:
         """
         Return which joint stands still away from its command; empty when none does.
 
+        One that commands at rest have left behind by more than the lead limit is given less time:
+        it would leap by as much, were it let go.
+
         :param at_rest: whether the commands stand still; otherwise they have to have moved.
         """
         worst, most = None, settings.moved_limit
         for joint in self._joints:
             stands = self._measured_at - joint.still_since >= settings.stuck_timeout
+            stands = stands or self._left_far_behind(joint, settings.lead_limit * joint.lever)
             if stands and joint.distance > most * joint.lever and (at_rest or joint.left_behind):
                 worst, most = joint, joint.distance / joint.lever
         if worst is None:
@@ -131,6 +143,16 @@ class LagMonitor:
             f'{worst.name} has not moved for {self._measured_at - worst.still_since:.1f} s, '
             f'{worst.distance:.3f} {"rad" if worst.lever == 1.0 else "m"} from its command; is '
             'the arm switched on, its controller active, and no protective stop in force?'
+        )
+
+    def _left_far_behind(self, joint: _Joint, lead_limit: float) -> bool:
+        """Return whether commands at rest are beyond the lead limit of a joint that stands."""
+        least = max(lead_limit, joint.rest_distance - _CREEP * joint.lever)
+        since = max(self._at_rest_since, joint.still_since)
+        return (
+            joint.left_behind
+            and joint.distance > least
+            and self._measured_at - since >= _LEFT_BEHIND
         )
 
     def update(
@@ -155,6 +177,12 @@ class LagMonitor:
         fresh, self._measured_at = measured_at > self._measured_at, measured_at
         positions, lag, off = measured.tolist(), 0.0, 0.0
         distances = np.abs(commanded - measured).tolist()
+        if not at_rest:
+            self._at_rest_since = math.inf
+        elif fresh and math.isinf(self._at_rest_since):
+            self._at_rest_since = measured_at
+            for joint in self._joints:
+                joint.rest_distance = distances[joint.index]
         for joint in self._joints:
             distance = joint.distance = distances[joint.index]
             lag = max(lag, distance / joint.speed)
