@@ -207,7 +207,10 @@ class CheckedRobot:
         self._threads = threading.local()
         given = given_pairs(robot.semantics, robot.links)
         pairs = known_pairs(self) if given is None else given
-        self.disabled_pairs: Mapping[frozenset[str], str] = MappingProxyType(dict(pairs))
+        enabled = robot.semantics.enabled_pairs
+        self.disabled_pairs: Mapping[frozenset[str], str] = MappingProxyType(
+            {pair: reason for pair, reason in pairs.items() if pair not in enabled}
+        )
         self.pairs = tuple(
             (i, j)
             for i, j in self.loose_pairs()

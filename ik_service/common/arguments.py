@@ -62,6 +62,14 @@ def positive(value: ArrayLike, argument: str) -> float:
     return float(number)
 
 
+def to_number(text: str) -> float:
+    """Return the number that a text holds; NaN where it is none, such as 1_000 or ١."""
+    try:  # float() alone would take these two
+        return float(text) if text.isascii() and '_' not in text else math.nan
+    except ValueError:
+        return math.nan
+
+
 def whole_number(value: object, argument: str, least: int = 1, most: int | None = None) -> int:
     """
     Return a whole number of Python, of NumPy or of whatever else is one.

@@ -7,18 +7,11 @@ from collections.abc import Callable
 import math
 from typing import TypeVar
 
+from ik_service.common.arguments import to_number
 from ik_service.common.quoting import quote
 from ik_service.exceptions import OptionError
 
 Number = TypeVar('Number', int, float)
-
-
-def to_number(text: str) -> float:
-    """Return the number that a text holds; NaN where it is none."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def parse_positions(text: str, option: str) -> dict[str, float]:

@@ -8,6 +8,7 @@ import os
 
 import yaml
 
+from ik_service.common.arguments import to_number
 from ik_service.common.quoting import listed, named_file, quote
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import JointLimitsError
@@ -62,12 +63,26 @@ def load_joint_limits(source: str | os.PathLike[str]) -> MotionBounds:
         raise JointLimitsError(str(error), label) from error
 
 
+class _Loader(yaml.SafeLoader):
+    """Loader that knows the units of angles, as the launch files of MoveIt do."""
+
+    def degrees(self, node: yaml.ScalarNode) -> float:
+        return math.radians(self.radians(node))
+
+    def radians(self, node: yaml.ScalarNode) -> float:
+        return to_number(str(self.construct_scalar(node)))
+
+
+_Loader.add_constructor('!degrees', _Loader.degrees)
+_Loader.add_constructor('!radians', _Loader.radians)
+
+
 def parse_joint_limits(text: str) -> MotionBounds:
     """Read bounds from the text of a ``joint_limits.yaml``; raises JointLimitsError."""
     if len(text) > MAX_BYTES:
         raise JointLimitsError(f'longer than {MAX_BYTES} characters')
     try:
-        tree = yaml.safe_load(text)
+        tree = yaml.load(text, _Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         place = getattr(error, 'problem_mark', None)
         where = f' in line {place.line + 1}' if place is not None else ''

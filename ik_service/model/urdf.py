@@ -19,6 +19,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
+from ik_service.common.arguments import to_number
 from ik_service.common.quoting import listed, named
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import UrdfError
@@ -295,11 +296,7 @@ def _number(word: str, what: str) -> float:
     """Return a number, which may be infinite."""
     if len(word.split()) != 1:
         raise _PartError(f'{what}: 1 number(s) needed, not {word[:80]!r}')
-    # float() alone would also take digits of other scripts and Python's 1_000.
-    try:
-        value = float(word) if word.isascii() and '_' not in word else math.nan
-    except ValueError:
-        value = math.nan
+    value = to_number(word)
     if math.isnan(value):
         raise _PartError(f'{what}: {word[:80]!r} is not a finite number')
     return value

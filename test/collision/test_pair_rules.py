@@ -232,6 +232,9 @@ def test_an_srdf_decides_where_it_disables_pairs():
     groups_only = SRDF.format(more='').replace('<disable_collisions', '<ignored')
     checker = CollisionChecker(robot.with_srdf_text(groups_only))
     assert names(checker) == dict.fromkeys(('ab', 'ac', 'ad'), 'adjacent')
+    enabled = groups_only.replace('</robot>', '<enable_collisions link1="b" link2="a"/></robot>')
+    checker = CollisionChecker(robot.with_srdf_text(enabled))
+    assert names(checker) == dict.fromkeys(('ac', 'ad'), 'adjacent')
 
 
 def test_links_without_default_checks_meet_only_enabled_ones():

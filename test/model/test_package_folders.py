@@ -207,6 +207,14 @@ def test_limits_are_read_and_the_tighter_ones_count(robot):
     assert (chain.lower[3], chain.upper[3]) == (-2.0, plain.upper[3])
 
 
+def test_angles_have_units_where_the_file_says_so():
+    text = 'joint_limits:\n  j: {{max_velocity: !degrees {}, max_jerk: !radians 2}}\n'
+    bounds = parse_joint_limits(text.format('180')).joints['j']
+    assert (bounds.velocity, bounds.jerk) == (math.pi, 2.0)
+    with pytest.raises(JointLimitsError, match='max_velocity has to be a finite number'):
+        parse_joint_limits(text.format('fast'))
+
+
 @pytest.mark.parametrize('text', ['', '   ', 'joint_limits:\n', 'joint_limits: {}\n'])
 def test_no_limits_leave_the_robot_as_it_is(robot, text):
     assert robot.with_limits(iks.load_joint_limits(text)) is robot

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ik_service.cli.solve.options import UsageError
-from ik_service.common.option_values import to_number
+from ik_service.common.arguments import to_number
 from ik_service.common.quaternions import rotation_from_quaternion_xyzw, UNIT_TOLERANCE
 from ik_service.common.quoting import quote
 from ik_service.common.regular_file import read_regular

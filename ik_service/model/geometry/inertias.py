@@ -17,6 +17,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
+from ik_service.common.arguments import to_number
 from ik_service.common.quoting import named
 from ik_service.exceptions import UrdfError
 from ik_service.model.geometry.link_geometry import origin_matrix
@@ -214,10 +215,7 @@ def _number(link: Element, element: Element | None, attribute: str) -> float:
 
 def _numbers(link: Element, element: Element, attribute: str) -> np.ndarray:
     text = element.get(attribute, '')
-    try:
-        values = np.array([float(word) for word in text.split()])
-    except ValueError:
-        values = np.array([])
+    values = np.array([to_number(word) for word in text.split()])
     if not values.size or not np.isfinite(values).all():
         raise UrdfError(
             f'<{element.tag}> {attribute}: {text[:80]!r} is not a finite number',

@@ -22,6 +22,7 @@ import re
 from typing import BinaryIO
 from urllib.parse import unquote
 
+from ik_service.common.arguments import to_number
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import IkServiceError
 from ik_service.model.package_folders import enclosing_package, MANIFEST, PackageFolders
@@ -208,10 +209,7 @@ def collada_unit(file: BinaryIO) -> float:
     if found is None:
         return 1.0
     text = found[1].decode('ascii', 'replace').strip()
-    try:
-        unit = float(text)
-    except ValueError:
-        unit = math.nan
+    unit = to_number(text)
     if not 0.0 < unit < math.inf:
         raise ValueError(f'its <unit meter="{text[:40]}"> is no length')
     return unit

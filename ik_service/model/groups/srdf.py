@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 from xml.etree.ElementTree import Element
 
+from ik_service.common.arguments import to_number
 from ik_service.common.quoting import named, quote
 from ik_service.common.read_only import PicklableValue, read_only
 from ik_service.exceptions import SrdfError, UrdfError
@@ -292,10 +293,7 @@ def _distinct(parts: Iterable[_Part]) -> tuple[_Part, ...]:
 
 
 def _numbers(text: str, joint: str, label: str) -> tuple[float, ...]:
-    try:
-        values = tuple(float(part) for part in text.split())
-    except ValueError:
-        values = (math.nan,)
+    values = tuple(map(to_number, text.split()))
     if not all(map(math.isfinite, values)):
         wanted = f'the value of {named("joint", joint)} has to be finite numbers'
         raise SrdfError(f'{wanted}, not {quote(text)}', label)

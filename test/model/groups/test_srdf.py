@@ -81,6 +81,7 @@ def test_semantics_are_read_only_and_can_be_pickled():
         ),
         (state_xml('s', 'g', j='1 inf'), 'finite numbers'),
         (state_xml('s', 'g', j='1,5'), "not '1,5'"),
+        (state_xml('s', 'g', j='1_0'), "not '1_0'"),
         (state_xml('s', 'g', j=''), 'has no value'),
         (
             '<group_state name="s" group="g"><joint name="j" value="1"/>'
