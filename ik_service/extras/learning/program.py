@@ -96,9 +96,9 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         urdf, chain = read_chain(options)
+        path = default_path(chain) if options.output is None else options.output.expanduser()
     except IkServiceError as error:
         parser.error(str(error))
-    path = default_path(chain) if options.output is None else options.output.expanduser()
     if os.path.realpath(path) == os.path.realpath(urdf):
         parser.error(f'--output: {path} is the file of the robot')
     print(f'Chain     {chain.robot.name}: {chain.n} joints, {chain.base_link} → {chain.tip_link}')

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 import errno
 import os
 from pathlib import Path
+import re
 import shlex
 import tempfile
 from typing import Any, BinaryIO
@@ -36,11 +37,21 @@ Arrays = Mapping[str, np.ndarray]
 
 def default_path(chain: KinematicChain) -> Path:
     """Return ``<URDF's name>.<base>.<tip>.table.npz`` beside the URDF, if it is a file."""
-    source = chain.robot.source
-    if source is None:
+    path = _path_beside_urdf(chain)
+    if path is None:
         raise ArgumentError(
-            'path', 'has to be given, because the robot was not read from a URDF file'
+            'path',
+            'has to be given (seed_file of solvers, --output of ik_train), because the robot was '
+            'not read from a URDF file',
         )
+    return path
+
+
+def _path_beside_urdf(chain: KinematicChain) -> Path | None:
+    source = chain.robot.source
+    # A file that /dev/stdin stands for has its folder elsewhere.
+    if source is None or re.match('/dev$|/proc/', os.path.realpath(source.parent)):
+        return None
     parts = (source.stem, chain.base_link, chain.tip_link, _KIND, 'npz')
     return source.with_name('.'.join(parts).replace('/', '_'))
 
@@ -52,7 +63,7 @@ def train_command(chain: KinematicChain, path: Path) -> str:
     words += ['--tip-link', chain.tip_link]
     for name, value in chain.locked.items():
         words += ['--lock', f'{name}={value:g}']
-    if source is None or path != default_path(chain):
+    if path != _path_beside_urdf(chain):
         words += ['--output', str(path)]
     return shlex.join(words)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 import threading
@@ -79,6 +79,7 @@ class Viewer:
             self._on_values,
             self._on_connected,
             self._on_stopped,
+            self._refuse,
         )
         self._display: RobotDisplay | None = None
         self._world = NO_WORLD
@@ -273,19 +274,22 @@ class Viewer:
     # From the page
 
     def _actions(self) -> Actions:
-        post = self._tasks.post
+        post, ask = self._tasks.post, self._ask
         return Actions(
-            home=lambda: post(self._motions.go_home),
-            random_pose=lambda: post(self._motions.go_to_random_pose, self._rng),
+            home=lambda: ask(self._motions.go_home),
+            random_pose=lambda: ask(self._motions.go_to_random_pose, self._rng),
             stop=self._stop,
-            move_gripper=lambda *choice: post(self._grippers.move, *choice),
-            go_to_state=lambda name: post(self._motions.go_to_state, name),
-            move_joints=lambda joints: post(self._motions.move_joints, joints),
+            move_gripper=lambda *choice: ask(self._grippers.move, *choice),
+            go_to_state=lambda name: ask(self._motions.go_to_state, name),
+            move_joints=lambda joints: ask(self._motions.move_joints, joints),
             change=lambda values: post(self._change, values),
             change_text=lambda texts: post(self._change_text, texts),
             clear_trail=lambda: post(self._clear_trail),
             resume_demo=self._node.resume_demo,
         )
+
+    def _ask(self, action: Callable[..., object], *arguments: object) -> None:
+        self._tasks.post(self._monitor.ask, action, *arguments)
 
     def _stop(self) -> None:
         """Stop the arm, whatever moves it; from any thread."""
@@ -294,13 +298,12 @@ class Viewer:
 
     def _after_stop(self, is_asked: bool) -> None:
         self._paths.stop()
-        if is_asked:
-            self._motions.drop()  # as the node does with the target
-        else:
-            self._motions.stop()
+        # The node drops the target as well.
+        self._monitor.ask(self._motions.drop if is_asked else self._motions.stop)
 
     def _on_drag(self, T_root_target: np.ndarray, is_going_on: bool) -> None:
-        self._tasks.post(self._motions.drag, T_root_target, is_going_on)
+        post = self._tasks.post if is_going_on else self._ask  # one notice for a whole drag
+        post(self._motions.drag, T_root_target, is_going_on)
 
     def _clear_trail(self) -> None:
         if self._display is not None:

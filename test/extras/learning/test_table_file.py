@@ -206,6 +206,12 @@ def test_a_table_replaces_neither_the_description_nor_a_device(chain, urdf, tmp_
     assert urdf.read_bytes() == before
 
 
+def test_a_table_does_not_lie_beside_what_stands_for_a_file(urdf, capsys):
+    with urdf.open() as file, pytest.raises(SystemExit):
+        ik_train([f'/proc/self/fd/{file.fileno()}'])
+    assert 'path: has to be given' in capsys.readouterr().err
+
+
 def test_failed_write_keeps_the_old_file_and_leaves_no_other(chain, saved, tmp_path, monkeypatch):
     before = sorted(tmp_path.iterdir()), saved.read_bytes()
     monkeypatch.setattr(np, 'savez_compressed', lambda file, **_: file.write(b'%d' % (1 / 0)))

@@ -176,9 +176,16 @@ class Graph:
             parameters_of=lambda name: parameters,
         )
         self.tasks = TaskQueue(pytest.fail)
-        self.stops = 0
+        self.stops, self.refusals = 0, []
         self.monitor = NodeMonitor(
-            node, self.tasks, {}, None, None, self.count_connected, self.count_stop
+            node,
+            self.tasks,
+            {},
+            None,
+            None,
+            self.count_connected,
+            self.count_stop,
+            self.refusals.append,
         )
         self.monitor.update_facts(has_robot=True)
         self.receive()
@@ -284,6 +291,26 @@ def test_a_new_target_is_not_shown_as_reached(graph, state):
     graph.receive(FollowerState.FOLLOWING.value)
     graph.monitor.on_target()
     assert graph.status_after(0.1).detail == FollowerState.FOLLOWING.value
+
+
+def test_what_is_asked_of_a_node_that_has_gone_is_refused_or_said_to_be_undone(graph):
+    moved = []
+    graph.monitor.ask(moved.append, 'home')
+    graph.receive()  # and goes on its way
+    graph.status_after(1.0)
+    graph.monitor.ask(moved.append, 'open')  # the node has just been killed
+    graph.status_after(1.0)
+    assert not graph.refusals
+    graph.status_after(DIAGNOSTICS_TIMEOUT)
+    graph.monitor.ask(moved.append, 'close')
+    assert moved == ['home', 'open']
+    undone, refusal = graph.refusals
+    assert undone == 'The IK node is gone: what was asked of it last may not have been done'
+    assert refusal.startswith('The IK node is gone: nothing received')
+    graph.receive()
+    graph.status_after(0.1)
+    graph.status_after(DIAGNOSTICS_TIMEOUT)  # gone again, at rest
+    assert len(graph.refusals) == 2
 
 
 T = transform_from_xyz_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))

@@ -205,6 +205,7 @@ class NodeMonitor:
     :param tasks: delivers data that arrive in other threads.
     :param on_connected: called when the node appears on the graph, or is back.
     :param on_stopped: called when the node reports another stop of the arm, whoever asked for it.
+    :param refuse: takes why what was asked for is not done.
     """
 
     def __init__(
@@ -216,12 +217,14 @@ class NodeMonitor:
         on_values: OnValues,
         on_connected: Callable[[], object],
         on_stopped: Callable[[], object],
+        refuse: Callable[[str], object],
     ) -> None:
-        self._node, self._tasks = node, tasks
+        self._node, self._tasks, self._refuse = node, tasks, refuse
         self._on_fields, self._on_values, self._on_connected = on_fields, on_values, on_connected
         self._on_stopped = on_stopped
         self._parameters: RemoteParameters | None = None
         self._queried_at = self._read_at = self._asked_at = -_RETRY_PERIOD
+        self._asked_for_at = -math.inf
         self._has_fields = self._was_connected = False
         self._changes: dict[int, float] = {}  # start times of the changes without an answer
         self._change_numbers = count()
@@ -238,8 +241,21 @@ class NodeMonitor:
         if status.is_connected and not self._was_connected:
             self._has_fields = False  # it may be a new process, with other parameters
             self._on_connected()
+        heard_at = self.facts.diagnostics_at or -math.inf
+        if self._was_connected and not status.is_connected and self._asked_for_at > heard_at:
+            self._refuse(f'{status.headline}: what was asked of it last may not have been done')
         self._was_connected = status.is_connected
         return status
+
+    def ask(self, action: Callable[..., object], *arguments: Any) -> None:  # noqa: ANN401
+        """Call an action that has the node move or stop the arm; refused where no node is."""
+        now = time.monotonic()
+        status = connection_status(self.facts, now)
+        if status.is_connected:
+            self._asked_for_at = now
+            action(*arguments)
+        else:
+            self._refuse(f'{status.headline}: {status.detail}')
 
     def update_facts(self, **changes: Any) -> None:  # noqa: ANN401 (of the field's type)
         """Update the known facts: fields of :class:`ConnectionFacts` with new values."""
