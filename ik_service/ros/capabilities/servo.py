@@ -40,6 +40,7 @@ from ik_service.motion.servo.velocity_solver import warm_up
 from ik_service.motion.settings import FollowerState
 from ik_service.ros.capabilities.capability import Capability, NodeParts
 from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.motion.follower_interface import FollowerInterface
 from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.parameters import check_servo, servo_settings
@@ -186,7 +187,9 @@ class ServoInterface(Capability):
             (SetBool, _PAUSE, self._on_pause),
         )
         for service, name, answer in services:
-            self._node.create_service(service, name, answer, callback_group=self._callbacks)
+            self._node.create_service(
+                service, name, answer, qos_profile=SERVICE_QOS, callback_group=self._callbacks
+            )
 
     def check(self, arm: Arm) -> None:
         """Refuse an arm that does not go with the parameters of servoing."""

@@ -17,6 +17,10 @@ from rclpy.parameter import Parameter
 from rclpy.task import Future
 
 from ik_service.ros.common.publishers import publisher_ids
+from ik_service.ros.common.qos import SERVICE_QOS
+
+_DEEP = {f'{service}_service_qos_profile': SERVICE_QOS for service in ('goal', 'result', 'cancel')}
+"""Room for bursts of goals: of more than 10 at once, rclpy's queues lose some, unanswered."""
 
 
 class ThreadSafeActionClient(ActionClient):
@@ -40,7 +44,7 @@ class ThreadSafeActionClient(ActionClient):
         on_send: Callable[[bytes], object] = lambda _: None,
     ) -> None:
         self.name, self._noting, self._on_send = name, threading.RLock(), on_send
-        super().__init__(node, kind, name, callback_group=group)
+        super().__init__(node, kind, name, callback_group=group, **_DEEP)
 
     def send_goal_async(
         self,
@@ -128,6 +132,7 @@ class DeferredActionServer(ActionServer):
             cancel_callback=cancel,
             callback_group=group,
             result_timeout=_KEPT,
+            **_DEEP,
         )
 
     def add_future(self, future: Future) -> None:

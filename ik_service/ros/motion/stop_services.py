@@ -13,6 +13,7 @@ from std_srvs.srv import SetBool, Trigger
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote
 from ik_service.ros.common.input_topics import InputTopic
+from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.motion.followers import Followers
 
 EVENT_TOPIC = 'trajectory_execution_event'
@@ -44,8 +45,13 @@ class StopServices:
         self._events, self._ignored = 0, FaultLogger(node.get_logger().warning)
         self._log = node.get_logger()
         self._lock, self._enabled = threading.Lock(), True
-        node.create_service(Trigger, '~/stop', self._on_stop, callback_group=self.group)
-        node.create_service(SetBool, '~/enable', self._on_enable, callback_group=self.group)
+        deep, group = SERVICE_QOS, self.group
+        node.create_service(
+            Trigger, '~/stop', self._on_stop, qos_profile=deep, callback_group=group
+        )
+        node.create_service(
+            SetBool, '~/enable', self._on_enable, qos_profile=deep, callback_group=group
+        )
         InputTopic(node, String, EVENT_TOPIC, self._on_event, _WAITING_EVENTS, self.group)
 
     def report(self) -> Mapping[str, str]:

@@ -564,6 +564,11 @@ def test_ten_thousand_points_are_played(cell, player):
     keeps_the_bounds(cell)
 
 
+def test_each_of_many_goals_sent_at_once_has_its_result(cell, player):
+    goals = [player.follow(message([1.0], [READY[:-1]])) for _ in range(100)]
+    assert {goal.result()[0] for goal in goals} == {'aborted'}
+
+
 def test_a_new_robot_description_and_the_end_of_the_node_end_it_at_rest(bench, panda_urdf):
     described = bench.node.create_publisher(String, 'robot_description', LATCHED)
     urdf = panda_urdf.read_text()
