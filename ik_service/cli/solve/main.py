@@ -14,12 +14,14 @@ from ik_service.cli.solve.output import (
     comparison_lines,
     json_text,
     outcome_lines,
+    path_json,
+    path_lines,
     request_lines,
     solution_lines,
     solutions_json,
     trace_lines,
+    write_joints,
 )
-from ik_service.cli.solve.path_text import path_json, path_lines, write_joints
 from ik_service.cli.solve.request import PathRequest, read_path_request, read_request, Request
 from ik_service.paths.preparation import PathKernels
 from ik_service.paths.search.path_solver import solve_path

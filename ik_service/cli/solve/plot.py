@@ -11,8 +11,7 @@ import numpy as np
 from ik_service.cli.formatting import time_text
 from ik_service.cli.solve.options import ArmRequest
 from ik_service.cli.solve.outcome import SolverOutcome
-from ik_service.cli.solve.output import deviation_text, effort_text
-from ik_service.cli.solve.path_text import largest_step
+from ik_service.cli.solve.output import deviation_text, effort_text, largest_step
 from ik_service.cli.solve.request import PathRequest, Request
 from ik_service.drawing import arm_figure
 from ik_service.drawing.arm_shape import skeleton

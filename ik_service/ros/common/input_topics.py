@@ -1,5 +1,5 @@
 """
-Subscriptions to topics whose publishers choose their quality of service themselves.
+Subscriptions to topics whose publishers choose their quality of service, or that are polled.
 
 A reliable subscription receives nothing from a best-effort publisher, such as those of micro-ROS,
 Unity and bridges; a best-effort one loses messages of a reliable publisher. So there are two on
@@ -15,6 +15,7 @@ from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
@@ -127,3 +128,16 @@ class InputTopic:
     def _on_best_effort(self, message: Any, info: Mapping[str, int]) -> None:  # noqa: ANN401
         if self._copies.counts(info, reliable=False):
             self._on_message(message, info)
+
+
+def polled(subscription: Subscription, most: int) -> list[tuple[bytes, Mapping[str, int]]]:
+    """Return the serialised messages that have come, and rclpy's information about each."""
+    handle, kind = subscription.handle, subscription.msg_type
+    messages: list[tuple[bytes, Mapping[str, int]]] = []
+    try:
+        with handle:
+            while len(messages) < most and (taken := handle.take_message(kind, True)) is not None:
+                messages.append(taken)
+    except InvalidHandle:  # the node is gone
+        return []
+    return messages

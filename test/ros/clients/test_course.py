@@ -8,11 +8,11 @@ import pytest
 from rclpy.task import Future
 from support.ros.nodes import poses, SUCCESS
 
-from ik_service.ros.clients import course
+from ik_service.ros.clients import ik_client
 from ik_service.ros.clients.calls import BatchCalls
-from ik_service.ros.clients.course import Course
 from ik_service.ros.clients.ik_batch import BlockAnswers, IkBatch
-from ik_service.ros.clients.question import Question
+from ik_service.ros.clients.ik_client import Course
+from ik_service.ros.clients.question import NoServerError, Question
 
 PATIENCE = 10.0  # [s]
 PERIOD = 0.05  # in which the client looks after its batches [s]
@@ -77,7 +77,7 @@ class Service:
 @pytest.fixture
 def service(monkeypatch):
     service = Service()
-    monkeypatch.setattr(course, 'time', service)
+    monkeypatch.setattr(ik_client, 'time', service)
     return service
 
 
@@ -127,7 +127,7 @@ def test_a_new_server_that_never_answers_is_asked_a_few_times(service, batch):
     until(1.0 + PATIENCE)
     assert len(service.sent) <= 2 * 5
     until(200.0)
-    with pytest.raises(course.NoServerError, match='has not answered 3 calls'):
+    with pytest.raises(NoServerError, match='has not answered 3 calls'):
         answers.result(0.0)
 
 
@@ -163,5 +163,5 @@ def test_a_client_is_replaced_once_where_no_new_one_is_answered_either(service):
     until(PATIENCE)
     assert len(service.renewals) == 1
     until(200.0)
-    with pytest.raises(course.NoServerError, match='has not answered 3 calls'):
+    with pytest.raises(NoServerError, match='has not answered 3 calls'):
         answers.result(0.0)
