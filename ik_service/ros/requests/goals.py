@@ -191,6 +191,9 @@ def goals_together(
     :raises RequestError: naming the field that is wrong.
     """
     links = [_link_of(goal, group) for goal in goals]
+    for number, link in enumerate(links):
+        if link in links[:number]:  # by an empty name, or by something attached to it
+            raise invalid_link(f'ik_link_names has two names for {quote(link)}, with a pose each')
     held = _held(links, arm, group)
     poses: dict[Tip, np.ndarray] = {}
     for goal, link in zip(goals, links, strict=True):

@@ -360,6 +360,9 @@ def test_a_request_for_an_attached_object_or_its_subframe(crane):
         ErrorCode.INVALID_LINK_NAME,
         'tray/edge',
     )
+    both = request(ik_link_names=['tool', 'tray/rim'])
+    both.ik_request.pose_stamped_vector = [both.ik_request.pose_stamped] * 2
+    refused(crane, crane.solve(both), ErrorCode.INVALID_LINK_NAME, "two names for 'tool'")
 
 
 def test_without_a_checker_the_parameter_decides():

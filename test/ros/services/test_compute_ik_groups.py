@@ -208,6 +208,8 @@ def test_links_and_poses_that_do_not_go_together(bodies):
     refused(bodies, bodies.solve(short), bad, '2 poses', '1 link')
     without = ik_request(wanted[LEFT], ik_link_names=[LEFT])
     refused(bodies, bodies.solve(without), bad, '0 poses', '1 link')
+    empty = together({LEFT: wanted[LEFT], '': wanted[RIGHT]}, group_name='left')
+    refused(bodies, bodies.solve(empty), bad, f'two names for {LEFT!r}')
     without.ik_request.ik_link_name = LEFT  # then the list says nothing else
     solved(bodies.solve(without))
     one = together({LEFT: wanted[LEFT]})
