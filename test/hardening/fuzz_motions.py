@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool
 from support.ros.trajectories import Player
 
 from hardening.fuzz_requests import check_node, Client
-from hardening.hostile import Hostile, HostileMotions, ODD_NAMES
+from hardening.hostile import Hostile, HostileMotions
 from hardening.stage import Stage
 from hardening.workplace import memory, Row
 
@@ -132,7 +132,9 @@ def fuzz_targets(bench, count, seed=1) -> Row:
     before = memory(stage.node.pid)
     for number in range(count):
         if generator.random() < 0.2:
-            states.publish(_state(hostile, generator, stage.arm.names))
+            state = JointState(name=stage.arm.names, position=[0.0] * len(stage.arm.names))
+            hostile.spoil(state, most=3)
+            states.publish(state)
         else:
             stage.targets.publish(hostile.target())
         time.sleep(max(0.0, began + (number + 1) / _RATE - time.monotonic()))
@@ -143,17 +145,3 @@ def fuzz_targets(bench, count, seed=1) -> Row:
     check_node(row, stage.node)
     row.seconds = time.monotonic() - began
     return row
-
-
-def _state(hostile, generator, names):
-    """Joint state with wrong numbers, names and lengths."""
-    kind = generator.integers(5)
-    if kind == 0:
-        return JointState(name=names, position=[hostile.number() for _ in names])
-    if kind == 1:
-        return JointState(name=list(ODD_NAMES[:5]), position=[hostile.number()] * 5)
-    if kind == 2:
-        return JointState(name=names, position=[0.0] * int(generator.integers(20)))
-    if kind == 3:
-        return JointState(name=[names[0]] * 3, position=[0.1, 0.2, 0.3])
-    return JointState(name=['x' * 1000] * 100, position=[0.0] * 100)

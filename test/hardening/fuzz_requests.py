@@ -27,15 +27,7 @@ from support.chains import arm_path
 from support.harness import until
 from support.ros.cells import NAMES, NODE
 
-from hardening.hostile import (
-    Hostile,
-    HostileGroups,
-    HostileMotions,
-    LEFT,
-    NUMBERS,
-    ODD_NAMES,
-    SRDF,
-)
+from hardening.hostile import Hostile, HostileGroups, HostileMotions, LEFT, Spoiler, SRDF
 from hardening.reference import Reference, wrong_code
 from hardening.stage import HOME, Stage
 from hardening.workplace import memory, percentile, Row
@@ -210,13 +202,9 @@ def check_node(row, node):
 class PathReference:
     """Judgement on answers of ``compute_cartesian_path``."""
 
-    def __init__(self, chain):
-        self._limits = {
-            name: (low, high, speed)
-            for name, low, high, speed in zip(
-                chain.joint_names, chain.lower, chain.upper, chain.velocity, strict=True
-            )
-        }
+    def __init__(self, robot):
+        joints = ((name, robot.joints[name].limits) for name in robot.movable_joint_names)
+        self._limits = {name: (own.lower, own.upper, own.velocity) for name, own in joints}
 
     def wrong_path(self, request, answer):
         """Return what is wrong with an answer; None when nothing is."""
@@ -265,7 +253,7 @@ def fuzz_paths(bench, count, seed=1) -> Row:
     stage = Stage(bench)
     stage.node.wait_for('compute_cartesian_path is offered', COMPILED)
     client = Client(bench, GetCartesianPath, 'compute_cartesian_path')
-    hostile, reference = HostileMotions(stage.chain, seed), PathReference(stage.chain)
+    hostile, reference = HostileMotions(stage.chain, seed), PathReference(stage.chain.robot)
     jobs = ((client, hostile.line()) for _ in range(count))
     row = Row('hostile requests for paths', count)
     return judged(row, stage.node, jobs, reference.wrong_path)
@@ -285,15 +273,15 @@ _SLOW = ('solver.name', 'solver.jacobian', 'solver.joint_limits', 'solver.object
          'solver.extension')  # fmt: skip
 
 
-class _Maker:
+class _Maker(Spoiler):
     def __init__(self, seed, compile_too):
-        self._rng = np.random.default_rng(seed)
+        super().__init__(seed)
         self._rows = [row for row in PARAMETERS.values() if compile_too or row.name not in _SLOW]
 
     def parameter(self):
         """A parameter, about half of them right."""
-        row = self._one_of(self._rows)
-        name = self._one_of(_OTHERS) if self._rng.random() < 0.1 else row.name
+        row = self.one_of(self._rows)
+        name = self.one_of(_OTHERS) if self._rng.random() < 0.1 else row.name
         if self._rng.random() < 0.7 and isinstance(row.default, (float, int, str)):
             value = GoodParameter('good', value=self._good(row)).get_parameter_value()
         else:
@@ -302,7 +290,7 @@ class _Maker:
 
     def _good(self, row):
         if row.choices:
-            return self._one_of(row.choices)
+            return self.one_of(row.choices)
         if row.bounds is None:
             return row.default
         low, high = row.bounds
@@ -310,21 +298,12 @@ class _Maker:
         return int(value) if isinstance(row.default, int) else float(value)
 
     def _bad(self):
-        value = ParameterValue(
-            type=int(self._one_of((0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 200, 255)))
-        )
-        value.double_value = float(self._one_of(NUMBERS))
-        value.integer_value = int(self._one_of((-(2**63), -1, 0, 1, 2**63 - 1)))
-        value.string_value = self._one_of(ODD_NAMES)
-        value.double_array_value = [float(self._one_of(NUMBERS))] * int(self._rng.integers(9))
-        value.string_array_value = [self._one_of(ODD_NAMES)] * int(self._rng.integers(3))
+        value = ParameterValue(type=self.one_of((*range(11), 200, 255)))
+        self.spoil(value, most=8)
         return value
 
-    def _one_of(self, values):
-        return values[int(self._rng.integers(len(values)))]
-
     def count(self, largest):
-        return int(self._one_of((0, 1, 1, 2, 5, 20, largest)))
+        return int(self.one_of((0, 1, 1, 2, 5, 20, largest)))
 
 
 def fuzz_parameters(bench, count, seed=1, largest=200, compile_too=False) -> Row:

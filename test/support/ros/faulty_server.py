@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 import gc
 import itertools
 import threading
@@ -49,6 +48,10 @@ class SilenceError(Exception):
     """Request that is not to be answered."""
 
 
+def _right(answer, request):
+    return answer(request)
+
+
 class FaultyServer:
     """
     Right handlers, with a defect between them and their clients.
@@ -59,91 +62,46 @@ class FaultyServer:
 
     def __init__(self, context, arm, namespace):
         self._handlers = Server(arm)
-        self.defect = lambda ik, request: ik(request)
-        self.defect_fk = lambda fk, request: fk(request)
+        self.defect = self.defect_fk = _right
         self.node = rclpy.create_node('faulty_server', context=context, namespace=namespace)
-        self.silences = 0
-        self.services = [
-            self.node.create_service(
-                GetPositionIK, 'compute_ik', self._ik, qos_profile=SERVICE_QOS
-            ),
-            self.node.create_service(
-                GetPositionFK, 'compute_fk', self._fk, qos_profile=SERVICE_QOS
-            ),
-        ]
+        self.silences, self.services = 0, []
+        self._offer(GetPositionIK, 'compute_ik', self._handlers.solve, self._ik)
+        self._offer(
+            GetPositionFK,
+            'compute_fk',
+            self._handlers.place,
+            lambda *asked: self.defect_fk(*asked),
+        )
 
     def check_validity(self, valid):
         """Offer check_state_validity; ``valid(request)`` returns the verdict and the contacts."""
 
-        def answer(request, response):
-            response.valid, response.contacts = valid(request)
-            return response
+        def answer(request):
+            valid_, contacts = valid(request)
+            return GetStateValidity.Response(valid=valid_, contacts=contacts)
 
-        service = self.node.create_service(GetStateValidity, 'check_state_validity', answer)
-        self.services.append(service)
+        self._offer(GetStateValidity, 'check_state_validity', answer)
 
-    def plan_paths(self, defect=lambda plan, request: plan(request)):
+    def plan_paths(self, defect=_right):
         """Offer compute_cartesian_path; ``defect(plan, request)`` answers."""
+        self._offer(GetCartesianPath, 'compute_cartesian_path', self._handlers.plan, defect)
 
-        def answer(request, response):
-            return defect(self._handlers.plan, request)
-
-        service = self.node.create_service(
-            GetCartesianPath, 'compute_cartesian_path', answer, qos_profile=SERVICE_QOS
-        )
-        self.services.append(service)
-
-    def serve_scenes(
-        self,
-        defect_apply=lambda apply, request: apply(request),
-        defect_get=lambda get, request: get(request),
-    ):
+    def serve_scenes(self, defect_apply=_right, defect_get=_right):
         """Check collisions, and offer the services of scenes; defects as of the others."""
         self._handlers.check_collisions()
         context = replace(self._handlers.context, on_error=print, on_refused=print)
-        applying, getting = ApplySceneHandler(context), GetSceneHandler(context)
-        applying.measured = getting.measured = self._handlers.measured
-
-        def apply(request):
-            return applying.handle(request, ApplyPlanningScene.Response())
-
-        def get(request):
-            return getting.handle(request, GetPlanningScene.Response())
-
-        for kind, name, defect, answer in (
-            (ApplyPlanningScene, 'apply_planning_scene', defect_apply, apply),
-            (GetPlanningScene, 'get_planning_scene', defect_get, get),
+        for kind, name, handler, defect in (
+            (ApplyPlanningScene, 'apply_planning_scene', ApplySceneHandler, defect_apply),
+            (GetPlanningScene, 'get_planning_scene', GetSceneHandler, defect_get),
         ):
-            on_request = partial(_with_defect, defect, answer)
-            self.services.append(
-                self.node.create_service(kind, name, on_request, qos_profile=SERVICE_QOS)
-            )
+            self._offer(kind, name, self._answers(handler(context), kind), defect)
 
-    def serve_plans(
-        self,
-        defect=lambda plan, request: plan(request),
-        defect_list=lambda planners, request: planners(request),
-    ):
+    def serve_plans(self, defect=_right, defect_list=_right):
         """Offer the services of plans and of validity; defects as of the others."""
-        plan = self._planner()
-        handler = PlannersHandler(self._handlers.context)
-
-        def planners(request):
-            return handler.handle(request, QueryPlannerInterfaces.Response())
-
-        def validity(request):
-            answer = self._handlers.check(request)
-            return answer.valid, answer.contacts
-
-        self.check_validity(validity)
-        for kind, name, wrong, answer in (
-            (GetMotionPlan, 'plan_kinematic_path', defect, plan),
-            (QueryPlannerInterfaces, 'query_planner_interface', defect_list, planners),
-        ):
-            on_request = partial(_with_defect, wrong, answer)
-            self.services.append(
-                self.node.create_service(kind, name, on_request, qos_profile=SERVICE_QOS)
-            )
+        kind, planners = QueryPlannerInterfaces, PlannersHandler(self._handlers.context)
+        self._offer(GetMotionPlan, 'plan_kinematic_path', self._planner(), defect)
+        self._offer(kind, 'query_planner_interface', self._answers(planners, kind), defect_list)
+        self._offer(GetStateValidity, 'check_state_validity', self._handlers.check)
 
     @contextmanager
     def moving_arm(self, start, defect):
@@ -155,34 +113,37 @@ class FaultyServer:
         finally:
             arm.close()
 
+    def vanish(self):
+        for service in self.services:
+            self.node.destroy_service(service)
+        self.services = []
+
     def _planner(self):
         self._handlers.check_collisions()
         handlers = self._handlers
         around = handlers.frames, handlers.collisions
         planner = RequestPlanner(handlers.settings, FollowerSettings(), *around)
         context = replace(handlers.context, on_error=print, on_refused=print)
-        handler = PlanHandler(context, planner)
-        handler.measured = handlers.measured
+        return self._answers(PlanHandler(context, planner), GetMotionPlan)
 
-        def plan(request):
-            return handler.handle(request, GetMotionPlan.Response())
+    def _answers(self, handler, kind):
+        """Return the function of a handler that answers requests as of the arm."""
+        handler.measured = self._handlers.measured
+        return lambda request: handler.handle(request, kind.Response())
 
-        return plan
+    def _offer(self, kind, name, answer, defect=_right):
+        def on_request(request, _response):
+            return defect(answer, request)
 
-    def vanish(self):
-        for service in self.services:
-            self.node.destroy_service(service)
-        self.services = []
+        service = self.node.create_service(kind, name, on_request, qos_profile=SERVICE_QOS)
+        self.services.append(service)
 
-    def _ik(self, request, response):
+    def _ik(self, answer, request):
         try:
-            return self.defect(self._handlers.solve, request)
+            return self.defect(answer, request)
         except SilenceError:
             self.silences += 1
             raise
-
-    def _fk(self, request, response):
-        return self.defect_fk(self._handlers.place, request)
 
 
 class Patience(threading.Event):
@@ -279,10 +240,6 @@ class MovingArm:
         else:
             handle.abort()
         return result
-
-
-def _with_defect(defect, answer, request, response):
-    return defect(answer, request)
 
 
 @contextmanager
