@@ -196,7 +196,11 @@ def check_still(bound: Bound, T_base_link: np.ndarray) -> None:
 
 
 def combinations(alternatives: Sequence[Sequence[Tasks]]) -> list[Tasks]:
-    """Return all choices of one alternative each, merged; raises ConstraintError for too many."""
+    """
+    Return all choices of one alternative each, merged.
+
+    :raises ConstraintError: they are too many, or two are for one link, and one would be lost.
+    """
     count = math.prod(len(choices) for choices in alternatives)
     if count > _MOST_TASKS:
         raise ConstraintError(
@@ -207,6 +211,12 @@ def combinations(alternatives: Sequence[Sequence[Tasks]]) -> list[Tasks]:
     for chosen in product(*alternatives):
         tasks: dict[Tip, np.ndarray | Task] = {}
         for part in chosen:
+            for tip in tasks.keys() & part.keys():
+                link = quote(tip if isinstance(tip, str) else tip[1])
+                raise ConstraintError(
+                    f'constraints on {link}, or a link rigidly attached to it, are not supported '
+                    'beside poses of two such links'
+                )
             tasks.update(part)
         merged.append(tasks)
     return merged

@@ -222,6 +222,9 @@ def test_what_is_not_supported_is_named(server):
     regions.constraint_region.primitives *= 65
     regions.constraint_region.primitive_poses *= 65
     refused(server, server.solve(constrained(T, regions)), BAD, '65 primitives')
+    apart = constrained(T, turned(T[:3, :3], 3, 3, 3), ik_link_names=[TIP, 'panda_link8'])
+    apart.ik_request.pose_stamped_vector = [apart.ik_request.pose_stamped] * 2
+    refused(server, server.solve(apart), BAD, f'constraints on {TIP!r}', 'two such links')
 
 
 def test_joint_and_link_constraints_hold_together(server):
