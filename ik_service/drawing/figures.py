@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
+import warnings
 
 from ik_service.exceptions import MissingExtraError
 from ik_service.solvers.registry import solver_names
@@ -24,6 +25,8 @@ INK, FAINT, BORDER, GRID = '#24292f', '#6e7781', '#d0d7de', '#eaeef2'
 PALETTE = ('#0072b2', '#e69f00', '#009e73', '#d55e00', '#7b52c7', '#d6679f', '#555555')
 ACCENT = '#e8590c'  # the target, and the path of the tip
 DPI = 120
+
+_LONGEST_NAME = 40  # characters of a name that a figure has room for
 
 _STYLE: dict[Any, Any] = {
     'figure.dpi': DPI,
@@ -86,7 +89,15 @@ def sheet(path: Path, width: float, height: float) -> Iterator[Figure]:
     with rc_context(_STYLE):
         figure = Figure(figsize=(width, height))
         yield figure
-        figure.savefig(path, metadata={'Software': None})
+        with warnings.catch_warnings():
+            warnings.filterwarnings('ignore', 'Glyph .* missing')  # of a name; a box is drawn
+            figure.savefig(path, metadata={'Software': None})
+
+
+def drawn_name(name: str) -> str:
+    """Return a name from a description as text of a figure: short, and with plain dollars."""
+    short = name if len(name) <= _LONGEST_NAME else f'{name[: _LONGEST_NAME - 1]}…'
+    return short.replace('$', r'\$')
 
 
 def method_color(name: str) -> str:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.chains import snake_xml
+from support.chains import arm_path, snake_xml
 from support.solve_helpers import solved_request
 
 from ik_service.cli import programs
@@ -42,6 +42,16 @@ def test_a_picture_is_written(tmp_path, words, capsys):
     # All three parts hold something else than white paper.
     for part in np.array_split(image[:, :, :3], 3, axis=1):
         assert (part.min(axis=2) < 0.5).mean() > 0.002
+
+
+@pytest.mark.filterwarnings('error::UserWarning')
+def test_names_are_neither_mathematics_nor_wider_than_the_figure(tmp_path):
+    text, name = arm_path('planar_6r').read_text(), r' $\nope{$ 关节 ' + 100 * 'long '
+    urdf = tmp_path / 'arm.urdf'
+    for own in ('planar_6r', 'joint_1', 'joint_2'):
+        text = text.replace(f'"{own}"', f'"{own}{name}"')
+    urdf.write_text(text)
+    assert programs.ik_solve([str(urdf), '--random', '--plot', str(tmp_path / 'picture.png')]) == 0
 
 
 def test_a_picture_that_cannot_be_written_is_an_error_of_the_command(tmp_path, capsys):

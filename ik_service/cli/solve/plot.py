@@ -18,6 +18,7 @@ from ik_service.drawing.arm_shape import skeleton
 from ik_service.drawing.figures import (
     ACCENT,
     BORDER,
+    drawn_name,
     FAINT,
     GRID,
     INK,
@@ -153,7 +154,7 @@ def joint_grid(
     grid = panel.subplots(rows, columns, sharex=True, squeeze=False).ravel(order='F')
     for axes, i in zip(grid, shown, strict=False):
         yield axes, int(i), 1.0 if slides[i] else 180.0 / np.pi
-        axes.set_title(f'{names[i]} [{"m" if slides[i] else "°"}]', fontsize=8, pad=2)
+        axes.set_title(f'{drawn_name(names[i])} [{"m" if slides[i] else "°"}]', fontsize=8, pad=2)
         axes.tick_params(labelsize=7)
     for axes in grid[len(shown) :]:
         axes.set_visible(False)
@@ -187,7 +188,7 @@ def draw_postures(
             label=method_label(outcome.solver),
         )  # fmt: skip
     names = [
-        name if limits else f'{name}\n(no limits)'
+        drawn_name(name) if limits else f'{drawn_name(name)}\n(no limits)'
         for name, limits in zip(chain.joint_names, np.logical_and(*bounded), strict=True)
     ]
     axes.set_yticks(heights, names, fontsize=8)
@@ -324,7 +325,7 @@ def draw(path: Path, request: Request, outcomes: Sequence[SolverOutcome]) -> Non
 
 
 def _title(request: Request, outcomes: Sequence[SolverOutcome]) -> str:
-    arm = f'{request.chain.robot.name}, {request.chain.tip_link}'
+    arm = f'{drawn_name(request.chain.robot.name)}, {drawn_name(request.chain.tip_link)}'
     if len(request.solvers) > 1:
         solved = sum(outcome.result.success for outcome in outcomes)
         return f'{arm}: solved by {solved} of {len(outcomes)} methods'
@@ -389,7 +390,7 @@ def draw_path(file: Path, request: PathRequest, path: PathResult) -> None:
 
 
 def _path_title(request: PathRequest, path: PathResult) -> str:
-    arm = f'{request.chain.robot.name}, {request.chain.tip_link}'
+    arm = f'{drawn_name(request.chain.robot.name)}, {drawn_name(request.chain.tip_link)}'
     end = f'{path.reached} of {len(path.q)} poses in {time_text(path.solve_time)}'
     return f'{arm}: {end}' if path.success else f'{arm}: {end}\n{path.end.text}'
 
@@ -465,8 +466,9 @@ def _draw_steps(panel: SubFigure, request: PathRequest, path: PathResult) -> Non
     row, joint = largest_step(path)
     axes.plot(course[row], steps[row], 'o', color=ACCENT, markersize=6)
     right = row > 0.7 * len(steps)
+    name = drawn_name(request.chain.joint_names[joint])
     axes.annotate(
-        f'{steps[row]:.3g}, {request.chain.joint_names[joint]}', (course[row], steps[row]),
+        f'{steps[row]:.3g}, {name}', (course[row], steps[row]),
         (-6 if right else 6, 5), textcoords='offset points', fontsize=8, color=ACCENT,
         ha='right' if right else 'left',
     )  # fmt: skip

@@ -9,7 +9,15 @@ from typing import cast, TYPE_CHECKING
 import numpy as np
 
 from ik_service.drawing.arm_shape import skeleton
-from ik_service.drawing.figures import BORDER, check_installed, FAINT, INK, PALETTE, sheet
+from ik_service.drawing.figures import (
+    BORDER,
+    check_installed,
+    drawn_name,
+    FAINT,
+    INK,
+    PALETTE,
+    sheet,
+)
 from ik_service.extras.reach import CapabilityMap, MapComparison
 
 if TYPE_CHECKING:
@@ -133,8 +141,9 @@ def draw_reach(path: Path, found: CapabilityMap) -> Path:
         else:
             draw_shares(below[2], [share[found.position_free]], [found.cell])
         figure.suptitle(
-            f'{found.spec.build().chain.robot.name}: where {found.tip_link} can get, in the frame '
-            f'{found.base_link}' + (', free of self-collision' if found.collisions else ''),
+            f'{drawn_name(found.spec.build().chain.robot.name)}: where '
+            f'{drawn_name(found.tip_link)} can get, in the frame {drawn_name(found.base_link)}'
+            + (', free of self-collision' if found.collisions else ''),
             x=0.01,
             ha='left',
         )
@@ -256,7 +265,7 @@ def draw_comparison(
     path: Path, first: CapabilityMap, second: CapabilityMap, comparison: MapComparison
 ) -> Path:
     """Draw two maps side by side, with the same colours and scale, and write the picture."""
-    names = arm_names(first, second)
+    names = [drawn_name(name) for name in arm_names(first, second)]
     with sheet(path, 13.0, 8.4) as figure:
         places = figure.add_gridspec(2, 3, width_ratios=(1.0, 1.0, 0.9))
         shown = [[figure.add_subplot(places[row, column]) for row in (0, 1)] for column in (0, 1)]

@@ -11,7 +11,7 @@ import numpy as np
 from ik_service.common.transforms import inverse_transform
 from ik_service.drawing import arm_figure
 from ik_service.drawing.arm_shape import skeleton
-from ik_service.drawing.figures import ACCENT, BORDER, FAINT, INK, sheet
+from ik_service.drawing.figures import ACCENT, BORDER, drawn_name, FAINT, INK, sheet
 from ik_service.extras.reach.place.request import PlaceRequest
 from ik_service.extras.reach.place.text import result_text
 from ik_service.extras.reach.placement import PlaceSearch
@@ -38,7 +38,7 @@ def draw_places(file: Path, request: PlaceRequest, search: PlaceSearch) -> None:
     """Draw the places by the share of the poses that they reach, and the arm at the best one."""
     with sheet(file, *_SIZE) as figure:
         left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.2, 1.0))[0]
-        arm = f'{request.chain.robot.name}, {request.chain.tip_link}'
+        arm = f'{drawn_name(request.chain.robot.name)}, {drawn_name(request.chain.tip_link)}'
         title = f'{arm}: {result_text(search)}'
         figure.suptitle(title, x=0.012, ha='left')
         _draw_map(left, search)
