@@ -265,7 +265,8 @@ def draw_comparison(
     path: Path, first: CapabilityMap, second: CapabilityMap, comparison: MapComparison
 ) -> Path:
     """Draw two maps side by side, with the same colours and scale, and write the picture."""
-    names = [drawn_name(name) for name in arm_names(first, second)]
+    one, other = arm_names(first, second)
+    names = drawn_name(one), drawn_name(other)
     with sheet(path, 13.0, 8.4) as figure:
         places = figure.add_gridspec(2, 3, width_ratios=(1.0, 1.0, 0.9))
         shown = [[figure.add_subplot(places[row, column]) for row in (0, 1)] for column in (0, 1)]
