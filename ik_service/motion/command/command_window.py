@@ -36,7 +36,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ik_service.motion.command.joint_motion import JointMotion
-from ik_service.motion.command.motion_limits import clamped, MotionLimits
+from ik_service.motion.command.motion_limits import AVERAGED, clamped, MotionLimits
 from ik_service.paths.trajectory.joint_trajectory import (
     JointTrajectory,
     segment_coefficients,
@@ -422,7 +422,7 @@ class CommandWindow:
         self._state = self._next(last, q, limits, now, period, history, averaged)
         longest = max(COAST, 3.0 * period) if coast else 0.0
         resting = last.command is not None and not (q != last.command).any()
-        planned = self._planned(limits, longest, period, resting)
+        planned = self._planned(limits, longest, period, resting, AVERAGED if averaged else 1.0)
         self._state = replace(self._state, sent=planned)
         return planned
 
@@ -485,9 +485,9 @@ class CommandWindow:
         )
 
     def _planned(
-        self, limits: MotionLimits, coast: float, period: float, resting: bool
+        self, limits: MotionLimits, coast: float, period: float, resting: bool, share: float
     ) -> PlannedMotion:
-        """Return the window: past, newest command, and the motion to rest."""
+        """Return the window: past, newest command, and motion to rest by a share of braking."""
         state = self._state
         start, (middle, there, velocity) = state.points[0][0], state.points[-1]
         slows = limits.braking if state.braking is None else state.braking
@@ -498,7 +498,7 @@ class CommandWindow:
             ending = ending and (ending[0] + half, *ending[1:])
         coast += state.due - middle
         if ending is None:
-            ending = motion_to_rest(there, velocity, limits, slows, coast, period)
+            ending = motion_to_rest(there, velocity, limits, share * slows, coast, period)
         times, positions, velocities = ending
         end = state.due - middle + AHEAD
         if not len(times) or end > times[-1] + _NEAR:

@@ -1,8 +1,11 @@
 """Commands of several groups for the joints of one controller, and windows around them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from ik_service.motion.command.averaged_motion import JerkLimitedMotion
 from ik_service.motion.command.command_stream import FollowerCommand
 from ik_service.motion.command.command_window import CommandWindow, HISTORY
 from ik_service.motion.command.gate import CommandedJoints
@@ -135,6 +138,23 @@ def test_joints_in_motion_go_on_being_averaged_as_they_are():
         planned = joints.plan(both, command, LIMITS, k * PERIOD, PERIOD, True, HISTORY)
         assert joints.admit(planned, LIMITS, k * PERIOD), joints.gate.reason
     assert not joints.spans.any()
+
+
+@pytest.mark.parametrize('coast', [True, False])
+@pytest.mark.parametrize('scaling', [0.13, 0.45])
+def test_no_window_is_refused_where_limits_are_lowered_while_the_speed_rises(coast, scaling):
+    free, span, period = np.full(2, np.inf), 0.1, 0.005
+    limits = MotionLimits(-free, free, np.ones(2), 1.0, 2.0, np.full(2, 40.0), span)
+    joints, motion = WindowedJoints(NAMES), JerkLimitedMotion(np.zeros(2), span)
+    for k in range(200):
+        if k == 52:
+            assert motion.leading[1][0] > 0.4
+            limits = replace(limits, scaling=scaling)
+        if k:
+            motion.move(np.array([3.0, 2.0]), limits, period)
+        command = FollowerCommand(motion.q, motion.speed, False, motion.leading[0].copy(), span)
+        planned = joints.plan(np.arange(2), command, limits, k * period, period, coast, HISTORY)
+        assert joints.admit(planned, limits, k * period), joints.gate.reason
 
 
 def test_after_windows_that_were_not_sent_the_gate_goes_on_from_the_last_that_was():
