@@ -118,7 +118,7 @@ _LOOKS = np.array([_FARTHEST, 47, 36, 27, 20, 15, 11, 8, 6, 4, 3, 2, 1])
 _LONGEST_BEHIND = 8.0
 """
 Time by which the joints may be behind before they leave the path and go straight to its end [s].
-A change of the configuration is not counted.
+A change of the configuration is not counted, but further ones that come during it are.
 """
 
 _MOST, _LOOKED_AT = 4000, 1000
@@ -138,7 +138,7 @@ class TargetPath:
         self._own_clock = PathClock()
         self._lead = 0.0
         self._postures = TimedPostures(_MOST)
-        self._changing_until = -np.inf
+        self._changing_until = self._waiting_until = -np.inf
         self._free_since = -np.inf
         self._look = _look()
 
@@ -173,7 +173,7 @@ class TargetPath:
         :param at: time of the target that they reach [s].
         :param changes: whether they end in another configuration.
         """
-        postures, end = self._postures, self.end()
+        postures, end, changing = self._postures, self.end(), self.changing
         if len(points) == 1 and end is not None and np.array_equal(points[0], end):
             postures.put_last_at(at)
             return
@@ -182,6 +182,8 @@ class TargetPath:
             times = np.linspace(postures.last_time, at, len(points) + 1)[1:]
         postures.extend(times, points, _STRAIGHT_IN_CHANGES if changes else _STRAIGHT)
         if changes:
+            if not changing:
+                self._waiting_until = at
             self._changing_until = at
 
     def shift(self, turns: np.ndarray) -> None:
@@ -202,7 +204,7 @@ class TargetPath:
         postures = self._postures
         while len(postures) > 1 and self._is_next_passed(q):
             postures.pass_next(KEPT)
-        if self.changing:
+        if self.changing and postures.next_time <= self._waiting_until:
             self._free_since = now
         elif len(postures) and self._left_behind(now):
             self.restart(postures.last(), postures.last_time)

@@ -10,7 +10,7 @@ from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.motion.settings import FollowerState
 from ik_service.motion.tracking.nearby_solver import NearbySolver
 from ik_service.motion.tracking.singular_passage import SingularPassage
-from ik_service.motion.tracking.target_path import TimedPostures
+from ik_service.motion.tracking.target_path import TargetPath, TimedPostures
 
 SPEED = 0.2
 
@@ -410,3 +410,18 @@ def test_the_oldest_postures_go_when_they_are_too_many():
     np.testing.assert_array_equal(kept.last(), [1120.0, -2238.0])
     kept.clear()
     assert len(kept) == 0
+
+
+def test_changes_of_the_configuration_do_not_keep_the_joints_on_an_old_path():
+    path = TargetPath()
+    path.restart(np.zeros(1), 0.0)
+    path.extend(np.array([[1.0], [2.0]]), 1.0, changes=True)
+    path.extend(np.array([[1.0], [0.0]]), 2.0, changes=True)  # comes during the first
+    path.advance(np.array([0.5]), 30.0)
+    assert path.changing
+    path.advance(np.array([2.0]), 31.0)
+    path.advance(np.array([1.5]), 37.0)
+    assert path.changing
+    path.advance(np.array([1.2]), 39.0)
+    assert not path.changing
+    assert path.passed
