@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -123,8 +123,8 @@ class ArmGroup:
     :ivar indices: (n,) where its joints stand in a full posture.
     :ivar chain_solvers: chain and solver by tip link and settings, prepared when first asked for.
         A tip is the group's (or empty), a link rigidly attached to it, or any other link below
-        the base. Raises :class:`~ik_service.exceptions.ChainError` for another link or one that
-        no joint moves, and the errors of :class:`~ik_service.Solver`.
+        the base. Raises :class:`~ik_service.exceptions.ChainError` for another link, one that no
+        joint moves or a passive one does, and the errors of :class:`~ik_service.Solver`.
     :ivar tree_solvers: tree and solver by tips and settings, likewise; by the default method where
         the settings are for one exact pose only.
     """
@@ -161,6 +161,13 @@ class ArmGroup:
         self.chain_solvers = Prepared(self._prepare_chain)
         self.tree_solvers = Prepared(self._prepare_tree)
 
+    def check_driven(self, joint_names: Iterable[str]) -> None:
+        """Refuse passive joints that the group does not have, by a ChainError."""
+        passive = set(self._robot.semantics.passive_joints).difference(self.chain.joint_names)
+        for name in joint_names:
+            if name in passive:
+                raise ChainError(f'joint {quote(name)}, which would have to move, is passive')
+
     def solver(self, settings: SolverSettings) -> PreparedSolver:
         """Return the solver for all tips of the group, by the settings of the node's."""
         if len(self.tip_links) == 1:
@@ -172,6 +179,7 @@ class ArmGroup:
         if not isinstance(chain, KinematicChain) or tip_link not in ('', chain.tip_link):
             self._check_links((tip_link or self.tip_links[0],))
             chain = self._robot.chain(self.base_link, tip_link, self._locked)
+            self.check_driven(chain.joint_names)
         return self._prepared(chain, self._settings_from(settings))
 
     def _settings_from(self, settings: SolverSettings) -> SolverSettings:

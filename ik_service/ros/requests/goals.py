@@ -15,7 +15,7 @@ from ik_service.arm.group import ArmGroup
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import ChainError, IkServiceError
 from ik_service.kinematics.tree import Tip
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode, invalid_link, RequestError
@@ -211,6 +211,10 @@ def joints_of(goals: Sequence[PoseGoal], arm: Arm, group: ArmGroup) -> set[str]:
     """Return the joints of the group and of the links placed; raises RequestError for a link."""
     links = [_link_of(goal, group) for goal in goals]
     sources = {arm.robot.resolve_mimic(name)[0] for name in _joints(arm, group.base_link, links)}
+    try:
+        group.check_driven(sources)
+    except ChainError as error:
+        raise invalid_link(f'ik_link_names: {error}') from error
     return sources.union(group.chain.joint_names)
 
 

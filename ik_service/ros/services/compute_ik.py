@@ -275,6 +275,10 @@ class IkHandler(ServiceHandler):
         posture, given = start_posture(measured, request.robot_state, group.indices)
         limited = self.settings.options.joint_limits != 'ignore'
         outside = bring_inside(arm, group, posture, given, told=limited)
+        if limited:  # tips that are left out stay where an answer can have them
+            lower, upper = group.chain.lower, group.chain.upper
+            posture[group.indices] = np.clip(posture[group.indices], lower, upper)
+            arm.postures.complete(posture)
         seconds = _timeout(request)
         frames = resolver_of(measured, request.robot_state, posture, self._frames)
         to_base = partial(frames.in_base, group.base_link)

@@ -183,6 +183,30 @@ def test_a_hand_of_the_group_that_is_left_out_stays_where_the_seed_puts_it(bodie
     np.testing.assert_allclose(found[RIGHT], poses[RIGHT], atol=1e-4)
 
 
+def test_one_whose_seed_is_outside_the_limits_stays_where_they_put_it(bodies):
+    poses, posture = random_poses(bodies.arm, 1)
+    right = bodies.arm.groups['right']
+    k = right.chain.joint_names.index('right_elbow')
+    posture[right.indices[k]] = right.chain.upper[k]
+    at_limit = bodies.arm.link_poses(bodies.arm.postures.complete(posture))
+    request = ik_request(poses[LEFT], group_name='both', ik_link_name=LEFT)
+    posture[right.indices[k]] += 0.5
+    with_seed(request, bodies.arm.postures.names, posture)
+    found = reached(bodies, bodies.solve(request))
+    np.testing.assert_allclose(found[RIGHT], at_limit[RIGHT], atol=1e-4)
+
+
+def test_links_that_a_passive_joint_moves_are_not_placed():
+    passive = '<passive_joint name="neck_yaw"/></robot>'
+    robot = Robot.from_urdf(urdf_path('upper_body'), srdf=BOTH_ARMS.replace('</robot>', passive))
+    server = Server(Arm(robot, ArmSettings()))
+    wanted, _ = random_poses(server.arm, 1)
+    code, words = ErrorCode.INVALID_LINK_NAME, ("joint 'neck_yaw'", 'passive')
+    refused(server, server.solve(ik_request(wanted['head'], ik_link_name='head')), code, *words)
+    two = together({LEFT: wanted[LEFT], 'head': wanted['head']})
+    refused(server, server.solve(two), code, *words)
+
+
 def test_two_links_of_one_arm(bodies):
     wanted, _ = random_poses(bodies.arm, 4)
     request = together({LEFT: wanted[LEFT], 'left_forearm': wanted['left_forearm']})
