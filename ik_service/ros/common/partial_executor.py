@@ -15,6 +15,7 @@ import threading
 from typing import Any, cast, TYPE_CHECKING
 
 from rclpy.callback_groups import CallbackGroup
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import (
     Executor,
     ExternalShutdownException,
@@ -63,6 +64,8 @@ class PartialExecutor(Executor):
             try:
                 handler, _, _ = self.wait_for_ready_callbacks(timeout_sec)
             except (ShutdownException, ExternalShutdownException, TimeoutException):
+                return
+            except InvalidHandle:  # of an event of a subscription that was just destroyed
                 return
         handler()
         handler.result()  # raises the callback's exception

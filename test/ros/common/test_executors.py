@@ -16,6 +16,7 @@ from std_srvs.srv import Trigger
 from support.harness import until
 
 from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
+from ik_service.ros.common.partial_executor import PartialExecutor
 from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.stream_executor import StreamExecutor
 from ik_service.ros.node import node_threads
@@ -110,6 +111,18 @@ def shared_executor(ros_context):
     yield shared_executor
     assert shared_executor.shutdown(30.0)
     thread.join(60.0)
+
+
+def test_no_thread_of_a_node_minds_an_event_that_is_being_destroyed(node, group, bench):
+    other = node.create_subscription(String, 'other', print, 10, callback_group=group)
+    executor, received = PartialExecutor(node, lambda of: of is group), []
+    node.create_subscription(String, 'own', received.append, 10, callback_group=group)
+    other.event_handlers[0].destroy()  # as a thread in destroy_subscription has done so far
+    executor.spin_once(0.0)
+    node.destroy_subscription(other)
+    bench.publisher(String, 'own').publish(String())
+    until(lambda: executor.spin_once(0.02) or received, what='a message')
+    executor.shutdown()
 
 
 def test_nodes_come_and_go_and_an_error_of_one_is_no_matter_of_the_other(
