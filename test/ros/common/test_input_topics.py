@@ -1,5 +1,7 @@
 """Publishers of either reliability: what is received, what counts once, and what is named."""
 
+from types import SimpleNamespace
+
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
@@ -13,6 +15,7 @@ from support.ros.nodes import NODE, status, WAITING
 from support.ros.worlds import ball
 
 from ik_service.ros.common.input_topics import CopyFilter, InputTopic
+from ik_service.ros.common.publishers import publishers_of
 
 BEST_EFFORT = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -180,3 +183,18 @@ def test_a_publisher_that_cannot_be_received_is_named(bench):
     )
     bench.node.destroy_publisher(publisher)
     status(diagnostics, 'motions', publishers_that_are_not_received='^none$')
+
+
+def test_a_node_whose_name_is_not_known_yet_is_named_in_words():
+    infos = [
+        SimpleNamespace(node_namespace='/cell', node_name='teleop'),
+        SimpleNamespace(
+            node_namespace='_NODE_NAMESPACE_UNKNOWN_', node_name='_NODE_NAME_UNKNOWN_'
+        ),
+    ]
+    node = SimpleNamespace(
+        resolve_topic_name=lambda name: f'/{name}',
+        get_publishers_info_by_topic=lambda topic: infos,
+    )
+    names = publishers_of(node, 'joint_command')
+    assert names == ['/cell/teleop', 'a node whose name is not known yet']
