@@ -357,6 +357,10 @@ class Reach:
         """Take another arm."""
         self._placements.show(chain)
         self._chain = chain
+        if self._survey is not None:  # of the arm before
+            makes = self._is_unasked
+            self.load('')
+            self._makes = makes
         found = self._map
         if found is not None:
             self._drop_map()

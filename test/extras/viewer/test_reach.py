@@ -201,6 +201,16 @@ def test_a_map_is_made_at_the_first_look_and_another_one_from_the_page(page, mon
     assert not page.log
 
 
+def test_another_arm_ends_the_making_of_a_map(page, monkeypatch):
+    monkeypatch.setitem(FINENESSES, 'coarse', Fineness(5, 2))
+    page.open(makes=True).show().step()
+    page.show(one_joint_urdf(height=0.7)).wait_for('the map of this arm</b>')  # of the other one
+    page.reach.make('coarse')
+    page.show().wait_for('No map of the reach')
+    assert not page.form._progress.visible
+    assert not page.log
+
+
 def test_a_map_opens_cut_towards_the_camera(page, path):
     page.open(path)
     page.form._cut.value = page.opened_cut
