@@ -43,8 +43,9 @@ from ik_service.solvers.options import LimitStrategy
 
 # Plain number: code for the type of a member would be compiled beside that for numbers.
 _ACTIVE_SET = int(LimitStrategy.ACTIVE_SET)
-# How far beyond a limit a solution is still one that lies on it [rad] or [m].
-_ON_LIMIT = 1e-7
+# How far beyond a limit a solution is still one that lies on it, if that is within tolerance
+# [rad] or [m]; where two meet, the search ends a little beside them.
+_ON_LIMIT = 1e-4
 
 
 @inner_kernel

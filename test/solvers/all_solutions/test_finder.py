@@ -122,6 +122,16 @@ def test_solutions_on_a_limit_count():
     assert differences(iks.solve_ik_all(narrow, chain.forward(q)), q).min() < 1e-9
 
 
+def test_solutions_on_limits_count_where_two_meet():
+    q = np.array([0.3, 0.0, 0.5])  # stretched
+    chain = planar(0.5, 0.4, 0.3)
+    for limits in ((chain.lower, q), (q, chain.upper)):
+        narrow = chain.with_limits(*limits)
+        (solution,) = iks.solve_ik_all(narrow, chain.forward(q))
+        assert within_limits(narrow, solution)
+        assert np.abs(solution - q).max() < 1e-4
+
+
 def test_a_joint_held_by_its_limits_takes_the_redundancy_away():
     chain = arm('panda')
     q = np.array([0.3, -0.4, 0.2, -1.8, 0.3, 1.7, 0.5])
