@@ -524,10 +524,14 @@ class TargetFollower:
                 self._stream.leave()
                 self._return = None
 
-    def stop(self) -> None:
-        """Drop the goal followed; the command comes to rest, and then there is none."""
+    def stop(self, reason: str = 'it was stopped') -> None:
+        """
+        Drop the goal followed; the command comes to rest, and then there is none.
+
+        :param reason: why, for who has set the goal.
+        """
         with self._lock:
-            self._stop('it was stopped')
+            self._stop(reason)
 
     def enable(self, enabled: bool) -> bool:
         """

@@ -269,7 +269,7 @@ class FollowerInterface:
     def end(self) -> None:
         """Refuse all targets from now on, and let the commands come to rest."""
         self.stopped = True
-        self.follower.stop()
+        self.follower.stop(_REPLACED)
 
     def collision_fault(self, settings: FollowerSettings) -> str:
         """Return why collisions cannot be avoided; empty when they can, or need not be."""

@@ -579,7 +579,8 @@ def test_a_new_robot_description_and_the_end_of_the_node_end_it_at_rest(bench, p
     goal = player.follow(smooth(seconds=6.0))
     moving(cell, goal)
     described.publish(String(data=urdf.replace('<robot', '<!-- another --><robot', 1)))
-    assert goal.result()[0] == 'aborted'
+    end, result = goal.result()
+    assert (end, result.error_string) == ('aborted', 'the robot description is being replaced')
     came_to_rest(cell)
     cell.node.wait_for('the new robot description|other parameters', 60.0)
     goes_back(player)
