@@ -65,7 +65,8 @@ class PathOptions:
 
     :param ik: tolerances, ``task_weights``, ``joint_limits`` (other than 'ignore' they mean the
         same) and ``random_seed`` count; others are refused.
-    :param max_step: largest motion of a joint from one row to the next [rad] or [m].
+    :param max_step: largest motion of a joint from one row to the next [rad] or [m]; the search
+        takes steps of up to 99.5 % of it, as the last digits need the rest.
     :param start: 'given': the path starts at the seed, or within ``max_step`` of it; 'free':
         anywhere, near to the seed where that is no worse.
     :param candidates: joint vectors kept for a target, at most: more find narrower passages, and
@@ -168,7 +169,7 @@ def _jump(problem: PathProblem, row: int, motions: np.ndarray) -> PathEnd:
     """Return the end before a step in which joints would move so far (n,) [rad] or [m]."""
     most = int(np.argmax(motions))
     motion, name = float(motions[most]), problem.chain.joint_names[most]
-    near_singular = motion <= problem.max_step or motion > _GAIN * _tip_motion(problem, row)
+    near_singular = motion <= problem.bound or motion > _GAIN * _tip_motion(problem, row)
     kind = PathStatus.SINGULARITY if near_singular else PathStatus.TOO_FAR
     return PathEnd(kind, row, name, motion=motion)
 
@@ -190,7 +191,7 @@ def _asked(problem: PathProblem, row: int, step: tuple[np.ndarray, np.ndarray | 
     if after is None:
         return PathEnd(PathStatus.SINGULARITY, row)
     motion = np.abs(after - before)
-    if motion.max() > problem.max_step:
+    if motion.max() > problem.bound:
         return _jump(problem, row, motion)
     beyond = np.maximum(chain.lower - after, after - chain.upper)
     worst = int(np.argmax(beyond))

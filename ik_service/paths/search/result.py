@@ -78,7 +78,7 @@ class PathEnd:
         if self.status is PathStatus.TOO_FAR:
             before = self.status.value if self.row else 'too far from the seed'
             motion = f'{self.joint} would have to move by {self.motion:.3g} [rad or m]'
-            return f'{before}: {motion}, more than max_step in one step'
+            return f'{before}: {motion}, more than max_step allows in one step'
         if self.status is PathStatus.SINGULARITY and self.joint:
             motion = f'{self.joint} would have to move by {self.motion:.3g} [rad or m]'
             return f'{self.status.value}: {motion}'

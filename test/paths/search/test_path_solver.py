@@ -281,6 +281,15 @@ def test_any_seed_elsewhere_is_told_with_the_joint_that_is_farthest(panda, strai
         assert 'too far from the seed' in path.reason
 
 
+@pytest.mark.parametrize('share', [0.99, 0.997, 1.003])
+def test_a_step_next_to_the_largest_one_is_taken_or_too_far_but_not_singular(share):
+    chain, q = arm('ur5e'), np.array([-1.11, -1.2, 1.3, -1.41, -1.06, 1.28])
+    rows = q + np.outer(np.arange(3), [share * 0.1, 0.0, 0.0, 0.0, 0.0, 0.0])
+    path = iks.solve_path(chain, [chain.forward(row) for row in rows], q, options=PATIENT)
+    taken = iks.PathStatus.SUCCESS if share < 0.995 else iks.PathStatus.TOO_FAR
+    assert path.status is taken, path.reason
+
+
 def test_a_singular_posture_in_the_way_is_told_with_the_joint():
     """Beside the line, the wrist has to turn over."""
     chain = arm('ur5e')
