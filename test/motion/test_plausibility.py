@@ -123,8 +123,8 @@ def test_the_position_is_the_median_of_the_last_states():
 def test_the_speed_comes_from_the_last_two_states_unless_they_are_old():
     watched = Watched()
     assert watched.monitor.speed(watched.now) is None
-    watched.see()
-    watched.see([0.01, 0.0])
+    watched.see([0.3, -0.2])
+    watched.see([0.31, -0.2])
     assert np.allclose(watched.monitor.speed(watched.now), [1.0, 0.0])
     assert watched.monitor.speed(watched.now + 1.0) is None
 

@@ -88,6 +88,37 @@ def test_a_pose_is_gone_to_straight_and_held_for_as_long_as_it_is_asked_for(rig)
     assert np.abs(pose_error(rig.tip, goal)).max() < 1e-5
 
 
+@pytest.mark.parametrize(
+    ('moved', 'turned'),
+    [((0.0, -0.1, 0.02), (0.0, 0.0, 0.05)), ((0.01, 0.0, 0.0), (0.3, 0.0, -0.2))],
+)
+def test_towards_a_pose_neither_speed_is_exceeded_one_is_reached_and_then_the_arm_rests(
+    moved, turned
+):
+    settings = ServoSettings(linear=0.1, rotational=0.2)
+    rig = ServoRig(ur5e(), BENT, settings)
+    goal = rig.tip @ transform_from_xyz_rpy(moved, turned)
+    rig.goal.command(pose_command(goal, settings))
+    rig.follower.follow_goal(rig.goal)
+    fastest = np.zeros(2)
+    for _ in range(400):
+        before = rig.tip
+        rig.tick()
+        step = pose_error(before, rig.tip) * rig.rate
+        speeds = np.linalg.norm(step[:3]) / 0.1, np.linalg.norm(step[3:]) / 0.2
+        fastest = np.maximum(fastest, speeds)
+    assert 0.95 < fastest.max() < 1.001
+    assert not rig.goal.busy
+    assert np.abs(pose_error(rig.tip, goal)).max() < 2e-6
+
+
+def test_a_twist_that_the_joints_cannot_follow_so_fast_is_no_warning_of_a_limit():
+    rig = ServoRig(ur5e(), BENT)
+    moved = rig.drive(0.2, [0.0, 0.0, 5.0, 0.0, 0.0, 0.0])
+    assert 0.1 < moved[2] < 0.5
+    assert rig.goal.status.code is ServoCode.NO_WARNING
+
+
 def test_a_joint_is_driven_alone_and_released_streams_end_without_hold():
     rig = ServoRig(ur5e(), BENT, hold=False)
     rig.drive(0.5, joints={'wrist_2_joint': 0.4})
