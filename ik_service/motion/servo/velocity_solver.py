@@ -160,8 +160,9 @@ class VelocitySolver:
 
     def _note_limit(self, worst: int) -> None:
         """Note the joint that slows the motion down, unless only its speed does."""
-        free = self._scratch.free[:, worst]
-        near = worst >= 0 and float(free.min()) < 0.999 * self._bounds.speed[worst]
+        free, velocity = self._scratch.free[:, worst], self._velocity[worst]
+        most = free[int(velocity > 0.0)] if velocity else free.min()
+        near = worst >= 0 and bool(most < 0.999 * self._bounds.speed[worst])
         self.slowed_by = worst if near else -1
 
 
