@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 from urllib.request import urlopen
 
 import numpy as np
@@ -17,7 +18,14 @@ from support.harness import START_TIMEOUT, until
 import ik_service
 from ik_service.cli.demo import main as demo_viewer
 from ik_service.cli.demo import text as demo_text
-from ik_service.cli.demo.poses import box_between, out_of_reach, postures, square, start_posture
+from ik_service.cli.demo.poses import (
+    box_between,
+    out_of_reach,
+    postures,
+    square,
+    start_posture,
+    Stop,
+)
 from ik_service.cli.demo.text import Deviation
 from ik_service.cli.programs import ik_demo
 from ik_service.common.child_process import ChildFailedError, ChildProcess
@@ -344,6 +352,36 @@ def test_joint_values_in_radians_and_degrees_or_metres():
         ['lift', '0.2500', 'm', '250.00', 'mm'],
         ['elbow', '1.5708', 'rad', '90.00°'],
     ]
+
+
+def test_an_arm_that_is_held_up_for_a_moment_is_still_on_its_way(monkeypatch):
+    pytest.importorskip('rclpy', reason='the demo needs ROS 2: "make test", or source it')
+    from ik_service.cli.demo import round as module
+
+    now, speeds = 0.0, [*10 * [0.1], *8 * [0.0], *10 * [0.1], 0.0]  # every 0.1 s [m/s]
+
+    def next_state():
+        nonlocal now
+        now += 0.1
+        speed = speeds.pop(0)
+        return SimpleNamespace(positions=transform(p=(sum(speeds), 0, 0)), speed=speed)
+
+    monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: now))
+    client = SimpleNamespace(
+        publish_target=lambda T: None,
+        next_state=next_state,
+        tip_pose=lambda T: T,
+        take_over=SimpleNamespace(reason=''),
+    )
+    stop = Stop('corner', np.eye(4))
+    assert module.Demo(None, client, lambda: None).follow('a corner', [stop]) == 1
+
+
+def test_joints_that_nothing_moves_are_named():
+    text = re.sub('velocity=".*?"', 'velocity="0"', (URDF / 'ur5e.urdf').read_text(), count=1)
+    lines = demo_text.robot_text(ik_service.Robot.from_urdf(text).chain(), Path('arm.urdf'))
+    note = 'Note      velocity limit 0, so that nothing moves them: shoulder_pan_joint'
+    assert lines.splitlines()[2:] == [note]
 
 
 def test_long_answers_are_wrapped_under_their_label(capsys):

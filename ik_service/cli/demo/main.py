@@ -17,7 +17,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ik_service.cli.demo.poses import box_between, out_of_reach, postures, square, start_posture
-from ik_service.cli.demo.text import clear_progress, progress, say
+from ik_service.cli.demo.text import clear_progress, progress, robot_text, say
 from ik_service.cli.interrupts import check_interrupts
 from ik_service.cli.solve.options import add_description_options, described_robot
 from ik_service.common.child_process import ChildFailedError, ChildProcess
@@ -170,8 +170,7 @@ def _run(arguments: Sequence[str]) -> int:
         'package_dirs': os.pathsep.join(map(str, folders)),
     }
     start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
-    say(f'Robot     {chain.robot.name}: {chain.n} joints, {chain.base_link} → {chain.tip_link}')
-    say(f'          {urdf}')
+    say(robot_text(chain, urdf))
     with ros_domain() as domain:
         say(f'ROS       {domain}')
         with (

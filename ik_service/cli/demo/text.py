@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import math
+from pathlib import Path
 import select
 import sys
 import textwrap
@@ -74,6 +75,16 @@ def progress(text: str) -> None:
 def position_text(T: np.ndarray) -> str:
     """Return the position of a pose (4, 4) in columns of eight characters each [m]."""
     return ''.join(f'{number_text(value, 3):>8}' for value in T[:3, 3])
+
+
+def robot_text(chain: KinematicChain, urdf: Path) -> str:
+    """Return the lines about the arm; joints whose velocity limit is 0 are named."""
+    robot = f'{chain.robot.name}: {chain.n} joints, {chain.base_link} → {chain.tip_link}'
+    lines = [f'Robot     {robot}', f'          {urdf}']
+    fixed = [name for name, v in zip(chain.joint_names, chain.velocity, strict=True) if v == 0.0]
+    if fixed:
+        lines.append(f'Note      velocity limit 0, so that nothing moves them: {", ".join(fixed)}')
+    return '\n'.join(lines)
 
 
 def joint_lines(chain: KinematicChain, positions: Mapping[str, float]) -> list[str]:
