@@ -61,9 +61,15 @@ def distance_within(wrap, a, b, bound):
 
 
 @inner_kernel
-def known(wrap, found, radii, count, q):
-    """Return whether a joint vector lies within the radius of one that was found."""
+def known(wrap, found, radii, valid, count, q, within):
+    """
+    Return whether a joint vector lies within the radius of one that was found.
+
+    :param within: whether it is within the limits; then those beyond them do not count.
+    """
     for k in range(count):
+        if valid[k] == 0 and within:
+            continue
         if distance_within(wrap, found[k], q, radii[k]) <= radii[k]:
             return True
     return False
@@ -154,6 +160,8 @@ _SHARE = 0.03
 # The same, below which two solutions nearly meet: an elimination, whose axes may be off by a
 # millionth, can lose both or one of them.
 _NEARLY_NULL = 1e-5
+# Random starts of which one, an unrelated one, is searched from within the limits.
+_LIMITED = 10
 # How far from where a step along a self-motion leads its solution may lie, in steps.
 _STRAY = 0.5
 
@@ -257,7 +265,10 @@ def _explore(
         made += 1
         idle += 1
         _random_posture(chain, settings, work, found, count, idle % 2 == 1)
-        error = _converge(chain, settings, work, plan.strategy, trace)
+        # Of a self-motion, a single posture may be within the limits.
+        limited = idle % _LIMITED == 0 and settings.limits != _IGNORE
+        strategy = _ACTIVE_SET if limited else plan.strategy
+        error = _converge(chain, settings, work, strategy, trace)
         before = count
         count = _add(chain, settings, work, plan, error, found, radii, valid, count)
         if count > before:
@@ -311,9 +322,10 @@ def _add(chain, settings, work, plan, error, found, radii, valid, count):
     """
     if not error < math.inf or count == found.shape[0]:
         return count
-    if known(plan.wrap, found, radii, count, work.q):
+    within = bring_home(chain, settings, work, found[count])
+    if known(plan.wrap, found, radii, valid, count, work.q, within):
         return count
-    valid[count] = bring_home(chain, settings, work, found[count])
+    valid[count] = within
     blurred = max(plan.same, _BLUR * math.sqrt(error))
     radii[count] = plan.radius if plan.redundancy > 0 else blurred
     return count + 1

@@ -208,6 +208,15 @@ def test_singular_postures(name, q):
         assert differences(solutions, posture).min() <= 0.5
 
 
+def test_the_only_posture_of_a_self_motion_within_the_limits_is_found():
+    chain = six_joint_arm('elbow')
+    q = np.array([0.3, 0.4, 0.9, 0.6, 0.0, 0.5])  # wrist stretched: joints 4 and 6 undo each other
+    narrow = chain.with_limits(chain.lower, np.where(np.isin(range(6), (3, 5)), q, chain.upper))
+    solutions = iks.solve_ik_all(narrow, chain.forward(q))
+    assert all(within_limits(narrow, solution) for solution in solutions)
+    assert differences(solutions, q).min() < 1e-2
+
+
 def test_double_solutions_are_one():
     chain = six_joint_arm('parallel')
     q = np.array([0.3, -1.0, 0.0, 0.4, 1.0, 0.5])  # elbow stretched
