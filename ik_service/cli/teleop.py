@@ -133,9 +133,9 @@ def motion_text(motion: Motion | None, joints: tuple[str, ...]) -> str:
     return ', '.join(parts) or 'at rest'
 
 
-def line(motion: str, keys: Keys, status: str) -> str:
-    """Return the status line."""
-    axes = 'tip' if keys.in_tip else 'base'
+def line(motion: str, keys: Keys, status: str, tip_link: str) -> str:
+    """Return the status line; directions are those of the base where no tip is known."""
+    axes = 'tip' if keys.in_tip and tip_link else 'base'
     return f'{motion:<14}  {100 * keys.speed:3.0f} %  axes of the {axes:<4}  {status}'
 
 
@@ -420,7 +420,8 @@ class Session:
         if fault and fault != self._said:
             say(fault)
         self._said = fault
-        show(line(motion_text(motion, client.joints), self._keys, client.status))
+        text = motion_text(motion, client.joints)
+        show(line(text, self._keys, client.status, client.tip_link))
 
     def _fault(self, client: TeleopClient) -> str:
         """Return a fault as a sentence; empty for none."""

@@ -15,7 +15,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from support.harness import START_TIMEOUT, until
 
-from ik_service.cli.teleop import Joystick, Keys, parse, parse_axes, SPEEDS
+from ik_service.cli.teleop import Joystick, Keys, line, parse, parse_axes, SPEEDS
 
 
 def test_a_key_counts_while_it_repeats_and_no_longer():
@@ -38,6 +38,13 @@ def test_joints_go_forwards_and_backwards():
     assert keys.motion(0.1) is None, 'another direction needs another press'
     keys.press('3', 0.2)
     assert keys.motion(0.2).speed == -1.0
+
+
+def test_the_axes_shown_are_those_of_the_base_where_no_tip_is_known():
+    keys = Keys(1.0)
+    keys.press('t', 0.0)
+    assert 'axes of the base' in line('at rest', keys, '', tip_link='')
+    assert 'axes of the tip' in line('at rest', keys, '', tip_link='hand')
 
 
 def test_space_and_every_other_key_stop_and_speeds_have_ends():
