@@ -110,7 +110,7 @@ class Task:
         """Return the distance of the point from the region [m]."""
         T_region = self._region_frame
         point = T_region[:3, :3].T @ (T[:3, :3] @ self.point + T[:3, 3] - T_region[:3, 3])
-        return float(np.linalg.norm(point if self.region is None else self.region.excess(point)))
+        return math.hypot(*(point if self.region is None else self.region.excess(point)))
 
     def _angle(self, R_base_tip: np.ndarray) -> float:
         """Return the norm of the vector by which the angles exceed their tolerances [rad]."""

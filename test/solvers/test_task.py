@@ -156,6 +156,13 @@ def test_infinite_regions_hold_every_point(region):
     np.testing.assert_array_equal(region.excess(np.array([1e9, -3.0, 0.0])), 0.0)
 
 
+def test_a_huge_region_overflows_nothing():
+    T_region = transform(p=(1.7e308, 1e308, 0.0))
+    task = iks.Task(np.eye(4), iks.Sphere(1.0), T_region)
+    with np.errstate(over='raise'):
+        assert task.violation(np.eye(4))[0] == math.inf
+
+
 def test_half_infinite_cylinder_bounds_the_radius_alone():
     np.testing.assert_allclose(
         iks.Cylinder(0.5, math.inf).excess(np.array([0.0, 2.0, 7.0])), [0.0, 1.5, 0.0]

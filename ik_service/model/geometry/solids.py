@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 
 import numpy as np
 
@@ -109,7 +110,7 @@ Region = Box | Sphere | Cylinder
 
 def _beyond(point: np.ndarray, radius: float) -> np.ndarray:
     """Return the part of a vector that is beyond a radius."""
-    distance = float(np.linalg.norm(point))
+    distance = math.hypot(*point)
     return np.zeros_like(point) if distance <= radius else point * (1.0 - radius / distance)
 
 

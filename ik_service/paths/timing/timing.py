@@ -251,7 +251,9 @@ def _timed(
     easings = 0
     while True:
         pace = bound.pace(curve)
-        if pace is not None and not (seconds := float((curve.h / pace).sum())) <= _LONGEST:
+        with np.errstate(over='ignore'):  # as slow as can be
+            seconds = 0.0 if pace is None else float((curve.h / pace).sum())
+        if not seconds <= _LONGEST:
             raise TrajectoryError(f'cannot be that slow: {seconds:.3g} s by cartesian_speed')
         motion, starts, slow = motion_along(curve, pace)
         if slow.any():
@@ -289,7 +291,8 @@ class _Bound:
         """Return the largest ṡ in every segment (k−1,) that keeps the bound; None for no bound."""
         if self._speed is None:
             return None
-        return self._speed / (self._slower * np.maximum(self._link.along(curve), 1e-12))
+        with np.errstate(over='ignore'):  # as fast as can be
+            return self._speed / (self._slower * np.maximum(self._link.along(curve), 1e-12))
 
     def kept(self, trajectory: JointTrajectory, starts: np.ndarray) -> bool:
         """Return whether it is kept, or no further round helps; if not, slow down there."""

@@ -154,9 +154,17 @@ def test_motions_without_end_are_refused():
         ([[-1.7e308], [1.7e308]], {'jerk': 1.0}),
         ([[0.0], [1.0]], {'acceleration_scaling': 1e-300}),
         ([[0.0], [1.0]], {'cartesian_speed': 1e-300}),
+        ([[0.0], [1.0]], {'cartesian_speed': 5e-324}),
     ):
-        with pytest.raises(TrajectoryError, match=' s by '):
+        with np.errstate(over='raise'), pytest.raises(TrajectoryError, match=' s by '):
             time_path(wheel, q, **arguments)
+
+
+def test_a_huge_speed_of_the_link_bounds_nothing(panda):
+    q = [panda.mid_range(), panda.mid_range() + 0.1]
+    with np.errstate(over='raise'):
+        fast = time_path(panda, q, cartesian_speed=1.7e308)
+    assert fast.duration == time_path(panda, q).duration
 
 
 def test_a_path_of_many_tiny_steps_is_not_lost(panda):
