@@ -15,6 +15,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transforms
 from ik_service.kinematics.tip_poses import tip_speeds
 from ik_service.model.motion_bounds import MotionBounds
+from ik_service.model.tool_frame import ToolFrame
 from ik_service.paths.timing.jerk_timing import jerk_limited_motion, JerkLimits
 from ik_service.paths.timing.joint_curve import (
     Bounds,
@@ -36,6 +37,8 @@ from ik_service.paths.timing.timing_limits import (
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory, time_powers
 from ik_service.paths.trajectory.limit_check import leaves_range, POSITION_ALLOWANCE
 
+_POINT = 'cartesian_speed: point'  # link of that name at a point; no other one is called so
+
 # Parts of a segment at whose ends the speed of a link is sampled, and by how much the joints move
 # together in one of them, if there may be as many [rad] or [m].
 _FEWEST_PARTS, _MOST_PARTS, _PART = 8, 512, 0.1
@@ -43,15 +46,18 @@ _FEWEST_PARTS, _MOST_PARTS, _PART = 8, 512, 0.1
 
 class LinkSpeed:
     """
-    Speed of the origin of a link, as the joints move it.
+    Speed of the origin or another point of a link, as the joints move it.
 
     :param chain: the chain.
     :param link: the link; None for the tip.
+    :param point: (3,) the point in the frame of the link [m]; None for its origin.
     :raises ArgumentError: the link is moved by a joint that the chain does not move.
     :raises UnknownLinkError: there is no such link.
     """
 
-    def __init__(self, chain: KinematicChain, link: str | None) -> None:
+    def __init__(
+        self, chain: KinematicChain, link: str | None, point: np.ndarray | None = None
+    ) -> None:
         self._columns: list[int] = []
         robot, link = chain.robot, link or chain.tip_link
         movers = {
@@ -67,6 +73,9 @@ class LinkSpeed:
                 'chain does not move'
             )  # fmt: skip
         if names:
+            if point is not None and point.any():
+                robot = robot.with_tool_frames({_POINT: ToolFrame(link, point.tolist())})
+                link = _POINT
             self._chain = KinematicChain(robot, chain.base_link, link, chain.locked)
             self._columns = [chain.joint_names.index(name) for name in self._chain.joint_names]
 
@@ -147,6 +156,7 @@ def time_path(
     tolerance: float = TOLERANCE,
     jerk: ArrayLike | None = None,
     torques: JointTorques | None = None,
+    point: ArrayLike | None = None,
 ) -> JointTrajectory:
     """
     Time the rows of a joint path, as quickly as the limits allow, without changing its geometry.
@@ -182,6 +192,8 @@ def time_path(
     :param torques: torques of the joints and their limits, such as
         :class:`~ik_service.extras.dynamics.rigid_body.RigidBodyTorques`, which are kept
         between the points too, as far as samples tell; None for no such limits.
+    :param point: (3,) the point of the link that ``cartesian_speed`` is for, in the frame of the
+        link [m]; None for its origin.
     :returns: the trajectory, with velocities and accelerations in every point.
     :raises ArgumentError: an argument has another shape, is not finite, or is out of range.
     :raises TrajectoryError: a row is more than 0.001 rad or m beyond a position limit, and farther
@@ -212,6 +224,9 @@ def time_path(
     _check_positions(chain, rows)
     _check_moving(chain, rows, fastest, strongest, smoothest)
     speed = None if cartesian_speed is None else positive(cartesian_speed, 'cartesian_speed')
+    place = np.zeros(3) if point is None else real_array(point, 'point')
+    if place.shape != (3,) or not np.isfinite(place).all():
+        raise ArgumentError('point', f'has to be 3 finite numbers, not {safe_repr(point)}')
     moving = (rows != rows[0]).any(axis=0)
     smooth = torques is not None or bool(np.isfinite(smoothest[moving]).any())
     if smooth and timing == 'toppra':
@@ -232,7 +247,7 @@ def time_path(
         motion, slow = fastest_motion(curve, fastest, strongest, pace, timing)
         return motion, np.arange(len(curve.h)), slow
 
-    return _timed(chain, curve, reach, _Bound(chain, curve, link, speed), motion_along)
+    return _timed(chain, curve, reach, _Bound(chain, curve, speed, link, place), motion_along)
 
 
 def _timed(
@@ -277,14 +292,19 @@ def _leaving(trajectory: JointTrajectory, bounds: Bounds) -> np.ndarray:
 
 
 class _Bound:
-    """Bound on the speed of a link's origin [m/s], also between points; None for no bound."""
+    """Bound on the speed of a point of a link [m/s], also between rows; None for no bound."""
 
     def __init__(
-        self, chain: KinematicChain, curve: JointCurve, link: str | None, speed: float | None
+        self,
+        chain: KinematicChain,
+        curve: JointCurve,
+        speed: float | None,
+        link: str | None,
+        point: np.ndarray,
     ) -> None:
         self._speed, self._rounds = speed, 0
         if speed is not None:
-            self._link = LinkSpeed(chain, link)
+            self._link = LinkSpeed(chain, link, point)
             self._slower = np.ones(len(curve.h))
 
     def pace(self, curve: JointCurve) -> np.ndarray | None:

@@ -234,7 +234,7 @@ class CartesianPathHandler(BackgroundHandler):
             fault_of = fault_of_poses(bounds, arm.link_frames.beside(chain.tip_link))
             fields = {bound.field for bound in bounds}
             path = _found(chain, q, waypoints, search, tests, fault_of, fields)
-        trajectory = self._timed(request, chain, path, arm.bounds, speed_link, start.notes)
+        trajectory = self._timed(request, chain, path, arm.bounds, speed_link, point, start.notes)
         beside = distance_beside_lines(chain, trajectory, point.T_link_point)
         path = replace(path, deviation=max(path.deviation, beside))
         trajectory = group_trajectory(trajectory, point, arm, start.posture)
@@ -276,6 +276,7 @@ class CartesianPathHandler(BackgroundHandler):
         path: CartesianPath,
         arm_bounds: MotionBounds,
         link: str | None,
+        moved: MovedPoint,
         notes: list[str],
     ) -> JointTrajectory:
         """Return the trajectory of a path."""
@@ -302,6 +303,7 @@ class CartesianPathHandler(BackgroundHandler):
                 path.poses,
                 TIMING,
                 jerk=arm_bounds.jerk(chain.joints),
+                point=moved.T_link_point[:3, 3] if link is None else None,
             )
         except ArgumentError as error:
             raise invalid_link(f'cartesian_speed_limited_link: {error}') from error

@@ -208,6 +208,7 @@ def test_two_thousand_rows_with_fine_steps_and_a_joint_that_never_moves(panda):
         ({'velocity_scaling': 0.0}, 'velocity_scaling'),
         ({'acceleration_scaling': 1.5}, 'acceleration_scaling'),
         ({'cartesian_speed': -1.0}, 'cartesian_speed'),
+        ({'point': [0.1, 0.2]}, 'point'),
         ({'timing': 'magic'}, 'built_in'),
         ({'targets': np.eye(4)[None]}, '1 poses for 5 rows'),
         ({'limits': TimingLimits(np.ones(3), np.ones(3))}, '3 joints'),

@@ -329,6 +329,12 @@ def test_an_attached_object_moves_straight(crane):
     way = (end - at)[:3, 3] / np.linalg.norm((end - at)[:3, 3])
     off = points - at[:3, 3]
     assert np.linalg.norm(off - np.outer(off @ way, way), axis=1).max() < 1e-4
+    turned_end = moved(at, -0.2, 0.1, 0.0, rotation=rotation_about_axis([0.0, 0.0, 1.0], 0.4))
+    answer = plan_from_start(crane, [turned_end], link_name='pen', max_cartesian_speed=0.05)
+    times, q, _, _ = samples(trajectory_of(answer))
+    points = np.array([(chain.forward(row) @ T_hand_pen)[:3, 3] for row in q])
+    speeds = np.linalg.norm(np.diff(points, axis=0), axis=1) / np.diff(times)
+    assert 0.049 < speeds.max() <= 0.05 * (1.0 + 1e-6)
 
 
 # Over DDS, as clients of MoveIt call it
