@@ -5,7 +5,7 @@ A package is known by the ``<name>`` in its ``package.xml``, as everywhere in RO
 be unpacked under any name, such as ``arm_description-main``. It is sought among the installed
 packages, in the folders that the user names, and around the file of the description. The folder's
 own name counts last: where the manifest names nothing, or there is none and the user named the
-place.
+place, or the description lies in it, as in a package of which only the robot was copied.
 """
 
 from __future__ import annotations
@@ -68,8 +68,16 @@ class PackageFolders:
             yield from (place for place in (parent / package,) if place.is_dir())
         for parent in self._around:
             for folder in (parent, parent / package):
-                if folder.name == package and holds_manifest(folder):
+                if folder.name == package and (folder in self._own or holds_manifest(folder)):
                     yield folder
+
+    @cached_property
+    def _own(self) -> tuple[Path, ...]:
+        """Folders around a description that lies in no package; the home folder holds more."""
+        if enclosing_package(self._around):
+            return ()
+        home = Path(os.path.expanduser('~'))
+        return tuple(parent for parent in self._around if parent not in (home, *home.parents))
 
     @cached_property
     def _beside(self) -> list[tuple[str, Path]]:
