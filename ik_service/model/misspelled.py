@@ -72,25 +72,30 @@ def misspelled(root: Element, known: Format) -> list[str]:
     :param known: the format.
     """
     found = []
-    for (tag, name), owner in islice(_unknown(root, known).items(), _MOST_NAMES):
-        for meant in get_close_matches(name, known[tag].split(), 1, _ALIKE):
+    for (tag, name), (owner, given) in islice(_unknown(root, known).items(), _MOST_NAMES):
+        missing = [other for other in known[tag].split() if other not in given]
+        for meant in get_close_matches(name, missing, 1, _ALIKE):
             what = f'{name[1:]} in <{tag}>' if name[0] == '@' else f'<{name}>'
             found.append(f'{what}{owner} is not read (is {meant.lstrip("@")} meant?)')
     return found
 
 
-def _unknown(root: Element, known: Format) -> dict[tuple[str, str], str]:
-    """Return the owner of each name that the format does not have, by its element and itself."""
+def _unknown(root: Element, known: Format) -> dict[tuple[str, str], tuple[str, tuple[str, ...]]]:
+    """
+    Return the owner of each name that the format does not have, by its element and itself.
+
+    Beside it stand the attributes of that element; one with a prefix is for other programs.
+    """
     places = [(root, '')]
     for part in root:
         owner = f' of {named(part.tag, part.get("name", ""))}' if part.get('name') else ''
         places += [(element, owner) for element in part.iter() if part.tag in known]
-    found: dict[tuple[str, str], str] = {}
+    found: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {}
     for element, owner in places:
         names = known.get(element.tag)
         if names is not None:
-            given = (*(f'@{name}' for name in element.attrib), *(child.tag for child in element))
-            for name in given:
+            given = tuple(f'@{name}' for name in element.attrib if ':' not in name)
+            for name in (*given, *(child.tag for child in element)):
                 if name not in names.split():
-                    found.setdefault((element.tag, name), owner)
+                    found.setdefault((element.tag, name), (owner, given))
     return found

@@ -126,7 +126,11 @@ def test_mimic_of_a_mimic_is_resolved_to_the_independent_joint():
 
 def test_misspelled_elements_and_attributes_are_remarked():
     urdf = tree_xml('base r:arm').replace('<axis', '<origin xzy="0 0 1"/><axis')
-    urdf = urdf.replace('<link name="arm"/>', '<link name="arm"><colision/><extra/></link>')
+    moments = ' '.join(f'i{axes}="1"' for axes in ('xx', 'xy', 'xz', 'yx', 'yy', 'yz', 'zz'))
+    link = f'<link name="arm"><inertial><inertia {moments}/></inertial><colision/>'
+    urdf = urdf.replace('<link name="arm"/>', f'{link}<collision/><extra/></link>')
+    urdf = urdf.replace('<robot', '<robot xmlns:other="https://example.org"')
+    urdf = urdf.replace('<limit', '<limit other:acceleration="1"')
     group = '<group name="g"><joints name="j_arm"/><joint name="j_arm"/></group>'
     srdf = srdf_xml(group, '<disable_colisions link1="base" link2="arm"/>')
     assert Robot.from_urdf(urdf, srdf=srdf).remarks == (
