@@ -16,6 +16,7 @@ from ik_service.motion.servo.commands import (
     TwistCommand,
 )
 from ik_service.motion.servo.servo_goal import ServoCode
+from ik_service.motion.servo.velocity_solver import VelocitySolver
 from ik_service.motion.settings import FollowerState
 
 
@@ -110,6 +111,32 @@ def test_towards_a_pose_neither_speed_is_exceeded_one_is_reached_and_then_the_ar
     assert 0.95 < fastest.max() < 1.001
     assert not rig.goal.busy
     assert np.abs(pose_error(rig.tip, goal)).max() < 2e-6
+
+
+def test_between_the_thresholds_less_and_less_of_a_motion_towards_a_singularity_is_kept():
+    chain, settings = ur5e(), ServoSettings()
+    solver, limits = VelocitySolver(chain, settings), ServoRig(chain, BENT).follower.limits
+    seen = []
+    for wrist in np.linspace(0.1, 0.6, 51):
+        q = np.array([*BENT[:4], wrist, BENT[5]])
+        J = chain.jacobian(q)
+        U, sizes, _ = np.linalg.svd(J)
+        condition, along = sizes[0] / sizes[-1], 0.01 * U[:, -1]
+        if 17.0 < condition < 30.0:
+            kept = [
+                along @ J @ solver.for_twist(sign * along, q, limits, 0.01) for sign in (1, -1)
+            ]
+            seen.append(min(np.abs(kept)) * 1e4 - (30.0 - condition) / 13.0)
+    assert len(seen) > 5
+    np.testing.assert_allclose(seen, 0.0, atol=1e-6)
+
+
+def test_a_fast_twist_ends_at_the_margin_of_a_joint_and_not_beyond():
+    start = BENT.copy()
+    start[5] = 2.0 * np.pi - 1.0
+    rig = ServoRig(ur5e(), start)
+    rig.drive(3.0, 2.5 * rig.chain.jacobian(start)[:, 5])
+    assert rig.chain.upper[5] - MARGIN - 1e-3 < rig.q[5] <= rig.chain.upper[5] - MARGIN + 1e-9
 
 
 @pytest.mark.parametrize('wrist', [0.0, 2.0 * np.pi - 0.15])
