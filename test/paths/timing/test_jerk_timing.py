@@ -9,8 +9,8 @@ from support.paths import HOME, instants, kinked, wave
 
 from ik_service import JointBounds, MotionBounds
 from ik_service.exceptions import ArgumentError, TrajectoryError
-from ik_service.paths.timing.jerk_timing import line_motion
-from ik_service.paths.timing.joint_curve import joint_curve
+from ik_service.paths.timing.jerk_timing import jerk_limited_motion, JerkLimits, line_motion
+from ik_service.paths.timing.joint_curve import bounds_of_rows, eased, joint_curve, resting
 from ik_service.paths.timing.timing import time_path, TOLERANCE
 from ik_service.paths.timing.timing_limits import TimingLimits
 
@@ -52,6 +52,19 @@ def test_all_limits_are_kept_at_every_instant_and_rows_are_met(name):
     assert max(shares(trajectory, LIMITS, JERK)) > 0.98
     order = [np.flatnonzero((trajectory.positions == row).all(axis=1))[0] for row in q]
     assert (np.diff(order) > 0).all()
+
+
+def test_rows_are_found_over_rests_and_points_beside_parted_rows_go_on_from_each_other():
+    curve, chosen = joint_curve(PANDA, wave(20, 3), VELOCITY, None, TOLERANCE), np.arange(19)
+    curve = eased(resting(curve, chosen == 9), chosen == 4, bounds_of_rows(PANDA, curve.q))
+    assert np.isfinite(curve.weights).any()
+    (times, q, v, a), rows = jerk_limited_motion(
+        curve, JerkLimits(VELOCITY, ACCELERATION, JERK), None
+    )
+    np.testing.assert_array_equal(q[rows], curve.q[:-1])
+    h = np.diff(times)[:, None]
+    wanted = 0.5 * h * (v[1:] + v[:-1]) - h**2 / 12.0 * np.diff(a, axis=0)
+    np.testing.assert_allclose(np.diff(q, axis=0), wanted, atol=1e-5)
 
 
 def test_points_between_the_rows_are_on_the_splines_too():
