@@ -12,8 +12,9 @@ from rclpy.serialization import serialize_message
 from support.harness import until
 from unique_identifier_msgs.msg import UUID
 
-from ik_service.ros.motion import command_publisher
-from ik_service.ros.motion.command_publisher import _states, CommandMonitor, ControllerGoals
+from ik_service.ros.motion import command_publisher, controller_goals
+from ik_service.ros.motion.command_publisher import CommandMonitor
+from ik_service.ros.motion.controller_goals import _states, ControllerGoals
 
 HOLD = b'\0\1\0\0 the same position'
 
@@ -235,7 +236,7 @@ def test_a_goal_counts_until_its_server_ends_it(action, state, end):
 
 
 def test_a_goal_of_which_only_the_end_is_told_counts_for_a_moment(action, monkeypatch):
-    monkeypatch.setattr(command_publisher, '_LINGERS', 1.0)
+    monkeypatch.setattr(controller_goals, '_LINGERS', 1.0)
     server = action.server()
     server.publish(states((1, CANCELED)))
     action.until_noted(1)
@@ -245,7 +246,7 @@ def test_a_goal_of_which_only_the_end_is_told_counts_for_a_moment(action, monkey
 
 
 def test_after_a_long_stall_goals_of_a_server_may_be_unknown(action, monkeypatch):
-    monkeypatch.setattr(command_publisher, '_REPEATED', 0.5)
+    monkeypatch.setattr(controller_goals, '_REPEATED', 0.5)
     action.goals.note_stall(1.0)
     assert not action.goals.foreign()
     action.server()
