@@ -229,17 +229,22 @@ def cell(tmp_path, bench):
 
 @pytest.fixture
 def executor(ros_context):
+    """An executor of the test's own; the nodes in ``served`` are destroyed when it has ended."""
     executor = SingleThreadedExecutor(context=ros_context)
+    executor.served = []
     thread = threading.Thread(target=executor.spin, daemon=True)
     thread.start()
     yield executor
     executor.shutdown()
     thread.join(60.0)
+    for node in executor.served:
+        node.destroy_node()
 
 
 @contextmanager
 def running(node, executor):
-    """Let an executor of the test's own spin a node, and destroy the node at the end."""
+    """Let an executor of the test's own spin a node."""
+    executor.served.append(node)
     executor.add_node(node)
     try:
         node.start()
@@ -247,7 +252,6 @@ def running(node, executor):
             yield
     finally:
         executor.remove_node(node)
-        node.destroy_node()
 
 
 def test_two_nodes_in_one_executor_serve_their_own_arms_and_one_outlives_the_other(
