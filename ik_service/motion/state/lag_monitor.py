@@ -134,7 +134,8 @@ class LagMonitor:
         worst, most = None, settings.moved_limit
         for joint in self._joints:
             stands = self._measured_at - joint.still_since >= settings.stuck_timeout
-            stands = stands or self._left_far_behind(joint, settings.lead_limit * joint.lever)
+            if at_rest and not stands:
+                stands = self._left_far_behind(joint, settings.lead_limit * joint.lever)
             if stands and joint.distance > most * joint.lever and (at_rest or joint.left_behind):
                 worst, most = joint, joint.distance / joint.lever
         if worst is None:
