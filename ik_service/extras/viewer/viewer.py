@@ -298,8 +298,11 @@ class Viewer:
 
     def _after_stop(self, is_asked: bool) -> None:
         self._paths.stop()
-        # The node drops the target as well.
-        self._monitor.ask(self._motions.drop if is_asked else self._motions.stop)
+        if is_asked:
+            self._motions.drop()  # as the node does with the target
+        else:
+            self._motions.stop()
+        self._monitor.note_request()  # a stop is sent in any case: the node may only be silent
 
     def _on_drag(self, T_root_target: np.ndarray, is_going_on: bool) -> None:
         post = self._tasks.post if is_going_on else self._ask  # one notice for a whole drag

@@ -247,15 +247,20 @@ class NodeMonitor:
         self._was_connected = status.is_connected
         return status
 
-    def ask(self, action: Callable[..., object], *arguments: Any) -> None:  # noqa: ANN401
-        """Call an action that has the node move or stop the arm; refused where no node is."""
+    def note_request(self) -> bool:
+        """Note that the node is to do something; return whether it is there, or else refuse it."""
         now = time.monotonic()
         status = connection_status(self.facts, now)
         if status.is_connected:
             self._asked_for_at = now
-            action(*arguments)
         else:
             self._refuse(f'{status.headline}: {status.detail}')
+        return status.is_connected
+
+    def ask(self, action: Callable[..., object], *arguments: Any) -> None:  # noqa: ANN401
+        """Call an action that has the node move the arm, unless no node is there."""
+        if self.note_request():
+            action(*arguments)
 
     def update_facts(self, **changes: Any) -> None:  # noqa: ANN401 (of the field's type)
         """Update the known facts: fields of :class:`ConnectionFacts` with new values."""
