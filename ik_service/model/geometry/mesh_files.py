@@ -5,9 +5,8 @@ A description may come from anybody, and the content of a mesh is shown in the p
 to lie, once all links are followed, in one of these folders: an installed package, the package
 that holds the URDF's file or stands beside it, or else the folder of that file, a folder around it
 with the name of the package, or a folder that the user has named. Where a package was installed as
-links (``colcon build --symlink-install``), the folder of its own manifest counts too.
-Packages are found by
-:mod:`~ik_service.model.package_folders`.
+links (``colcon build --symlink-install``), the folder of its own manifest counts too. Packages are
+found by :mod:`~ik_service.model.package_folders`.
 """
 
 from __future__ import annotations
