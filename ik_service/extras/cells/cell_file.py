@@ -24,7 +24,13 @@ from ik_service.common.regular_file import read_regular
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.model.robot_model import RobotModel
-from ik_service.ros.common.bringup import Connection, connection, CONTROL_ARGUMENTS, NODE_NAME
+from ik_service.ros.common.bringup import (
+    Connection,
+    connection,
+    CONTROL_ARGUMENTS,
+    NODE_NAME,
+    TRAJECTORY_ACTION,
+)
 
 SIMULATED = ('joint_command', 'joint_trajectory')  # command interfaces that a simulated arm takes
 
@@ -346,7 +352,10 @@ def _as_argument(arm: CellSection, key: str) -> str:
 
 def _unsettled(section: CellSection) -> dict[str, object]:
     """Return parameters, none of which another key of the arm settles."""
-    found = _parameters(section)
+    try:
+        found = _parameters(section)
+    except RecursionError as error:
+        raise section.error('', 'contains itself') from error
     for name in found:
         if name in _SETTLED:
             raise section.error(name, f'is settled by the key {_SETTLED[name]} of the arm')
@@ -359,11 +368,14 @@ def _parameters(section: CellSection) -> dict[str, object]:
     for key, value in section.items():
         if isinstance(value, Mapping):
             inner = _parameters(section.section(key))
-            found.update({f'{key}.{name}': entry for name, entry in inner.items()})
+            named = {f'{key}.{name}': entry for name, entry in inner.items()}
         elif not isinstance(value, (str, bool, int, float, list)):
             raise section.error(key, f'{safe_repr(value)} is no value of a parameter')
         else:
-            found[key] = _items(section, key, value) if isinstance(value, list) else value
+            named = {key: _items(section, key, value) if isinstance(value, list) else value}
+        for name in found.keys() & named:
+            raise section.error(name, 'stands twice, once nested')
+        found |= named
     return found
 
 
@@ -471,8 +483,12 @@ def _processes(cell: CellSection, value: object, arms: int) -> int:
 
 
 def check_topics(cell: Cell) -> None:
-    """Refuse namespaces that contain each other, and commands to the same topic or action."""
-    taken: dict[tuple[str, str], str] = {}
+    """
+    Refuse namespaces that contain each other, and topics and actions that arms may not share.
+
+    That is commands to the same topic or action, or as joint states.
+    """
+    taken = {(_ACTION, arm.resolved(TRAJECTORY_ACTION)): arm.name for arm in cell.arms}
     for i, arm in enumerate(cell.arms):
         for other in cell.arms[:i]:
             _check_namespaces(cell, arm, other)
@@ -481,6 +497,11 @@ def check_topics(cell: Cell) -> None:
             if owner != arm.name:
                 reason = f'{name} moves the arm {quote(owner)}, too'
                 raise cell.error(arm.name, key, reason)
+    for arm in cell.arms:
+        name = arm.resolved(_STATES)
+        if (_COMMANDS, name) in taken:
+            reason = f'{name} holds the commands of the arm {quote(taken[_COMMANDS, name])}'
+            raise cell.error(arm.name, _STATES, reason)
 
 
 def check_robots(cell: Cell, robots: Mapping[str, RobotModel]) -> None:

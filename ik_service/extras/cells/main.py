@@ -11,6 +11,7 @@ import sys
 
 from ik_service.cli.ros import split_ros_arguments
 from ik_service.common.child_process import ChildProcess
+from ik_service.common.quoting import quote
 from ik_service.common.threads import switch_interval
 from ik_service.exceptions import UnknownArmError
 from ik_service.ros.common.runtime import GRACE, ros, run, StopRequest
@@ -20,7 +21,8 @@ FRAMES = ('all', 'world', 'none')
 
 _EPILOG = """\
 config/cell.yaml is an example of the file. Arguments after --ros-args hold for all nodes.
-An arm that cannot start ends all. Later, a process that ends takes no other arm with it."""
+An arm that cannot start ends all. Later, a process that ends takes no other arm with it.
+Exit code: 0 after Ctrl-C; 1 an arm could not start, or its process ended; 2 a wrong command."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -95,7 +97,11 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _count(text: str) -> int | str:
-    return int(text) if text.isdecimal() else text
+    if text == 'one_per_arm':
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f'{quote(text)} is neither one_per_arm nor from 1 on')
+    return int(text)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -106,7 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _program(words: Sequence[str], stop: StopRequest) -> int:
     own, for_ros = split_ros_arguments(words)
-    options = parser().parse_args(own)
+    parsed = parser()
+    options = parsed.parse_args(own)
     # Only now, so that signals are caught while it is imported.
     from ik_service.extras.cells.cell_file import read_cell
     from ik_service.extras.cells.descriptions import describe
@@ -116,7 +123,7 @@ def _program(words: Sequence[str], stop: StopRequest) -> int:
     known = [arm.entry.name for arm in described]
     for name in options.arms:
         if name not in known:
-            raise UnknownArmError(name, known)
+            parsed.error(str(UnknownArmError(name, known)))
     arms = [arm for arm in described if not options.arms or arm.entry.name in options.arms]
     names = [arm.entry.name for arm in arms]
     simulate = options.part != 'arms' and any(arm.entry.simulate for arm in arms)

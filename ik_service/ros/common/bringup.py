@@ -82,7 +82,8 @@ CONTROLLER_TOPICS = {
 }
 """Last part of the topic of a ros2_control controller for each command interface."""
 
-_TRAJECTORY_ACTION = 'follow_joint_trajectory'
+TRAJECTORY_ACTION = 'follow_joint_trajectory'
+"""Action of a trajectory controller, and of the node itself."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def connection(arguments: Mapping[str, str], from_file: Mapping[str, object]) ->
             raise ArgumentError('controller', reason)
         topic = topic or f'{controller}/{last}'
         if last == 'joint_trajectory':
-            action = action or f'{controller}/{_TRAJECTORY_ACTION}'
+            action = action or f'{controller}/{TRAJECTORY_ACTION}'
     parameters = _parameters({**given, 'trajectory_action': '' if action == 'none' else action})
     renamed = ((interface, topic), ('joint_states', given['joint_states']))
     return Connection(parameters, [(old, new) for old, new in renamed if new])

@@ -137,16 +137,24 @@ def test_a_mistake_in_the_file_is_one_sentence(bench, file, right, wrong, words)
 def test_an_arm_that_there_is_not_is_named(bench, file):
     program = bench.start(PROGRAM, str(file), '--arms', 'middle', ready=None, namespaced=False)
     until(lambda: program.exit_code is not None, what='the end of the program')
-    assert program.exit_code == 1
+    assert program.exit_code == 2
     assert "unknown arm 'middle'; valid: left, right" in program.output
 
 
-@pytest.mark.parametrize('names', ['', ',', ',,'])
-def test_a_choice_of_no_arms_is_refused(file, capsys, names):
+@pytest.mark.parametrize(
+    ('option', 'text', 'words'),
+    [
+        ('--arms', '', 'names no arm'),
+        ('--arms', ',,', 'names no arm'),
+        ('--processes', '0', 'is neither one_per_arm nor from 1 on'),
+        ('--processes', '1.5', 'is neither one_per_arm nor from 1 on'),
+    ],
+)
+def test_a_wrong_command_is_not_the_fault_of_the_file(file, capsys, option, text, words):
     with pytest.raises(SystemExit) as ended:
-        parser().parse_args([str(file), '--arms', names])
+        parser().parse_args([str(file), option, text])
     assert ended.value.code == 2
-    assert f'argument --arms: {names!r} names no arm' in capsys.readouterr().err
+    assert f'argument {option}: {text!r} {words}' in capsys.readouterr().err
 
 
 def test_a_namespace_for_all_nodes_is_refused(bench, file):

@@ -214,6 +214,13 @@ MISTAKES = [
         'the key tip_link',
     ),
     (cell(one={'parameters': {'solver': {'a': None}}}), 'one', 'parameters.solver.a', 'no value'),
+    (
+        cell(one={'parameters': {'a.b': 1, 'a': {'b': 2}}}),
+        'one',
+        'parameters.a.b',
+        'stands twice',
+    ),
+    ('arms: {one: {urdf: a, parameters: &p {a: *p}}}', 'one', 'parameters', 'contains itself'),
     (cell(one={'parameters': {'a': {'b': [1, 'x']}}}), 'one', 'parameters.a.b', 'only numbers'),
     (cell(one={'parameters': {'a': {'b': [True, 1]}}}), 'one', 'parameters.a.b', 'only numbers'),
     (
@@ -240,6 +247,18 @@ MISTAKES = [
         'two',
         'trajectory_action',
         "moves the arm 'one', too",
+    ),
+    (
+        cell(one={}, two={'trajectory_action': '/one/follow_joint_trajectory'}),
+        'two',
+        'trajectory_action',
+        "moves the arm 'one', too",
+    ),
+    (
+        cell(one={'joint_states': '/two/joint_command'}, two={}),
+        'one',
+        'joint_states',
+        "/two/joint_command holds the commands of the arm 'two'",
     ),
     (cell(one={'joint_states': 'a b'}), 'one', 'joint_states', 'is no name'),
     # What is seen with the robots
