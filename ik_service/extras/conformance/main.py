@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from contextlib import ExitStack
 import math
+import os
 from pathlib import Path
 import time
 from typing import TYPE_CHECKING
@@ -42,6 +44,10 @@ def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
     for file in filter(None, (options.junit, options.json)):
         if not file.absolute().parent.is_dir():
             parser.error(f'there is no folder {str(file.parent)!r} for the report')
+        if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+            parser.error(f'the report cannot be written to {str(file)!r}')
+    if options.junit and options.junit == options.json:
+        parser.error('--junit and --json need a file each')
     return options, ros
 
 
@@ -175,10 +181,11 @@ def _run(
             report.add(outcome)
     finally:  # also the findings until Ctrl-C
         report.end(time.monotonic() - began)
-        if options.junit is not None:
-            write_junit(options.junit, outcomes, about)
-        if options.json is not None:
-            write_json(options.json, outcomes, about)
+        with ExitStack() as reports:  # each, also where another one fails
+            if options.junit is not None:
+                reports.callback(write_junit, options.junit, outcomes, about)
+            if options.json is not None:
+                reports.callback(write_json, options.json, outcomes, about)
     return 1 if any(outcome.verdict is Verdict.FAIL for outcome in outcomes) else 0
 
 

@@ -275,10 +275,16 @@ def test_files_that_cannot_be_used_are_told_before_a_server_is_waited_for(tmp_pa
     missing = tmp_path / 'missing' / 'file'
     with pytest.raises(IkServiceError, match='cannot be read'):
         prepare(None, Choice(missing), SETTINGS, 60.0)
-    for option in ('--junit', '--json'):
+    same = str(tmp_path / 'report')
+    for words, said in (
+        (['--junit', str(missing)], 'there is no folder'),
+        (['--json', str(missing)], 'there is no folder'),
+        (['--json', str(tmp_path)], 'cannot be written to'),
+        (['--junit', same, '--json', same], 'need a file each'),
+    ):
         with pytest.raises(SystemExit):
-            parse([option, str(missing)])
-        assert 'there is no folder' in capsys.readouterr().err
+            parse(words)
+        assert said in capsys.readouterr().err
 
 
 def test_other_joints_are_no_failure_where_the_urdf_is_that_of_a_group(rig, monkeypatch):
