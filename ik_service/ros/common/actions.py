@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 import threading
 from typing import Any, TypedDict
 
-from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
+from action_msgs.msg import GoalInfo, GoalStatus
+from rclpy.action import ActionClient, ActionServer
 from rclpy.action.client import ClientGoalHandle
-from rclpy.action.server import ServerGoalHandle
+from rclpy.action.server import GoalEvent, RCLError, ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup
 from rclpy.context import Context
+from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.task import Future
 
 from ik_service.ros.common.publishers import publisher_ids
 from ik_service.ros.common.qos import SERVICE_QOS
+from ik_service.ros.common.response_retry import RetryingSender
 
 _DEEP = {f'{service}_service_qos_profile': SERVICE_QOS for service in ('goal', 'result', 'cancel')}
 """Room for bursts of goals: of more than 10 at once, rclpy's queues lose some, unanswered."""
@@ -89,6 +93,8 @@ class ThreadSafeActionClient(ActionClient):
 _KEPT = 60
 """For how long a client may ask for a result [s]; the goal, with its trajectory, is kept too."""
 
+_Request = tuple[Any, Any]  # header of a request, and the request
+
 
 class DeferredActionServer(ActionServer):
     """
@@ -111,29 +117,80 @@ class DeferredActionServer(ActionServer):
         on_cancel: Callable[[ServerGoalHandle], bool],
         group: CallbackGroup | None,
     ) -> None:
-        def begin(handle: ServerGoalHandle) -> None:
-            try:
-                handle.execute()
-            except Exception:
-                if not handle.is_cancel_requested:  # it was canceled just now
-                    raise
-            on_goal(handle)
-
-        def cancel(handle: ServerGoalHandle) -> CancelResponse:
-            return CancelResponse.ACCEPT if on_cancel(handle) else CancelResponse.REJECT
-
+        self._on_goal, self._on_cancel = on_goal, on_cancel
         super().__init__(
             node,
             action_type,
             name,
             execute_callback=lambda _: None,
-            goal_callback=lambda _: GoalResponse.ACCEPT,
-            handle_accepted_callback=begin,
-            cancel_callback=cancel,
             callback_group=group,
             result_timeout=_KEPT,
             **_DEEP,
         )
+        log, handle = node.get_logger(), self._handle
+        self._goal_answers, self._cancel_answers, self._results = (
+            RetryingSender(f'{name} ({service})', log, handle, send)
+            for service, send in (
+                ('send_goal', handle.send_goal_response),
+                ('cancel_goal', handle.send_cancel_response),
+                ('get_result', handle.send_result_response),
+            )
+        )
+
+    async def _execute_goal_request(self, request: _Request) -> None:
+        header, message = request
+        info = GoalInfo(goal_id=message.goal_id, stamp=self._node.get_clock().now().to_msg())
+        with self._lock:
+            new = not self._handle.goal_exists(info)
+            handle = ServerGoalHandle(self, info, message.goal) if new else None
+        if handle is not None:
+            key = bytes(info.goal_id.uuid)
+            self._goal_handles[key], self._result_futures[key] = handle, Future()
+        answer = self._action_type.Impl.SendGoalService.Response
+        self._goal_answers.send(answer(accepted=new, stamp=info.stamp), header)
+        if handle is not None:
+            self._handle.publish_status()
+            self._begin(handle)
+
+    def _begin(self, handle: ServerGoalHandle) -> None:
+        try:
+            handle.execute()
+        except Exception:
+            if not handle.is_cancel_requested:  # it was canceled just now
+                raise
+        self._on_goal(handle)
+
+    async def _execute_cancel_request(self, request: _Request) -> None:
+        header, message = request
+        kind = self._action_type.Impl.CancelGoalService.Response
+        with self._lock:
+            answer = self._handle.process_cancel_request(message, kind)
+        # Not as in rclpy, which removes from a list in a loop over it, and so passes goals over.
+        answer.goals_canceling = [info for info in answer.goals_canceling if self._cancels(info)]
+        self._cancel_answers.send(answer, header)
+
+    def _cancels(self, info: GoalInfo) -> bool:
+        """Cancel a goal; return whether it will be."""
+        handle = self._goal_handles.get(bytes(info.goal_id.uuid))
+        if handle is None or not self._on_cancel(handle):
+            return False
+        with suppress(RCLError):  # it has ended just now
+            handle._update_state(GoalEvent.CANCEL_GOAL)
+            return True
+        return False
+
+    async def _execute_get_result_request(self, request: _Request) -> None:
+        header, message = request
+        future = self._result_futures.get(bytes(message.goal_id.uuid))
+        if future is None:
+            answer = self._action_type.Impl.GetResultService.Response
+            self._results.send(answer(status=GoalStatus.STATUS_UNKNOWN), header)
+        else:
+            future.add_done_callback(partial(self._send_result_response, header))
+
+    def _send_result_response(self, header: object, future: Future) -> None:
+        with suppress(RCLError, InvalidHandle):  # where the node has ended
+            self._results.send(future.result(), header)
 
     def add_future(self, future: Future) -> None:
         """

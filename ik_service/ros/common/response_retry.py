@@ -5,16 +5,19 @@ A ROS 2 service is two DDS topics, matched one after the other. A quick client's
 before the server has matched the client's reader of responses; the middleware then waits 0.1 s,
 drops the response, and the client waits for ever
 (https://github.com/ros2/rmw_fastrtps/issues/842). Here such a response is sent again until the
-reader is matched.
+reader is matched. An action has three services, for goals, cancellations and results.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 import heapq
 import re
 import threading
 import time
+from typing import Any
 import warnings
 
 from rclpy.exceptions import InvalidHandle
@@ -37,25 +40,47 @@ _WARNING = 'failed to send response'  # rclpy's warning when the middleware drop
 
 def retry_dropped_responses(node: Node) -> None:
     """Send dropped responses of a node again: of the services that it has now, and of no other."""
-    # Makes an exception of the warning where it is raised from this module, and nowhere else.
-    warnings.filterwarnings(
-        'error', message=_WARNING, category=RuntimeWarning, module=rf'{re.escape(__name__)}\Z'
-    )
     for service in node.services:
-        if not isinstance(getattr(service.send_response, '__self__', None), _RetryingSender):
-            sender = _RetryingSender(service, node.get_logger())
+        if not isinstance(getattr(service.send_response, '__self__', None), RetryingSender):
+            sender = _service_sender(service, node.get_logger())
             service.send_response = sender.send  # type: ignore[method-assign]  # no other hook
 
 
-class _RetryingSender:
-    """Sender of the responses of one service, which hands dropped ones to the queue."""
+def _service_sender(service: Service, logger: RcutilsLogger) -> RetryingSender:
+    handle = service.handle
 
-    def __init__(self, service: Service, logger: RcutilsLogger) -> None:
-        self._name = service.service_name
-        self._service = service
-        self._logger = logger
+    def send(header: object, response: object) -> None:  # as Service.send_response does
+        if not isinstance(response, service.srv_type.Response):  # type: ignore[attr-defined]  # every one has it
+            raise TypeError(f'{service.service_name} has to respond with its own type')
+        handle.service_send_response(response, getattr(header, 'request_id', header))
+
+    return RetryingSender(service.service_name, logger, handle, send)
+
+
+class RetryingSender:
+    """
+    Sender of the responses of one service, which hands dropped ones to the queue.
+
+    :param handle: of the service or of the action.
+    :param send: sends a response, after the header of its request, by the handle: itself a method
+        of that, as the warning has to be raised from this module.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        logger: RcutilsLogger,
+        handle: AbstractContextManager[object],
+        send: Callable[[Any, Any], object],
+    ) -> None:
+        # Makes an exception of the warning where it is raised from this module, and nowhere else.
+        warnings.filterwarnings(
+            'error', message=_WARNING, category=RuntimeWarning, module=rf'{re.escape(__name__)}\Z'
+        )
+        self._name, self._logger, self._handle, self._send = name, logger, handle, send
 
     def send(self, response: object, header: object) -> None:
+        """Send a response to the request with a header, now or when its client is ready."""
         if self.try_to_send(response, header):
             return
         if not _queue.add(_PendingResponse(self, response, header)):
@@ -67,14 +92,9 @@ class _RetryingSender:
 
     def try_to_send(self, response: object, header: object) -> bool:
         """Try once; return whether the middleware took the response."""
-        service = self._service
-        if not isinstance(response, service.srv_type.Response):  # type: ignore[attr-defined]  # every one has it
-            raise TypeError(f'{self._name} has to respond with its own type')
-        handle = service.handle
         try:
-            # As in Service.send_response, but from this module, which the filter needs.
-            with handle:
-                handle.service_send_response(response, getattr(header, 'request_id', header))
+            with self._handle:
+                self._send(header, response)
         except (RuntimeWarning, SystemError) as error:
             # rclpy leaves the warning pending, which Python makes the cause of a SystemError.
             if not any(_WARNING in str(reason) for reason in (error, error.__cause__)):
@@ -94,7 +114,7 @@ class _RetryingSender:
 class _PendingResponse:
     """A dropped response, ordered by when it is to be tried again."""
 
-    sender: _RetryingSender = field(compare=False)
+    sender: RetryingSender = field(compare=False)
     response: object = field(compare=False)
     header: object = field(compare=False)
     due: float = 0.0

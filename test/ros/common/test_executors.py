@@ -5,6 +5,7 @@ import threading
 import time
 from types import SimpleNamespace
 
+from action_msgs.srv import CancelGoal
 from control_msgs.action import FollowJointTrajectory
 import pytest
 from rclpy.action import ActionServer
@@ -14,6 +15,8 @@ from rclpy.node import Node
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.harness import until
+from support.ros.trajectories import Player
+from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
 from ik_service.ros.common.partial_executor import PartialExecutor
@@ -266,3 +269,24 @@ def test_a_result_is_sent_although_the_servers_executor_spins_no_more(bench):
     server.destroy()
     node.destroy_node()
     executor.shutdown()
+
+
+def test_a_goal_after_one_that_is_not_canceled_is_canceled_with_all(bench):
+    goals, asked = [], []
+    server = DeferredActionServer(
+        bench.node,
+        FollowJointTrajectory,
+        'play',
+        goals.append,
+        lambda goal: asked.append(goal) or len(asked) > 1,
+        None,
+    )
+    player = Player(bench)
+    for _ in range(3):
+        assert player.follow(JointTrajectory(), 'play').accepted()
+    answer = bench.call(CancelGoal, 'play/_action/cancel_goal', CancelGoal.Request())
+    assert {bytes(info.goal_id.uuid) for info in answer.goals_canceling} == {
+        bytes(goal.goal_id.uuid) for goal in goals if goal.is_cancel_requested
+    }
+    assert len(asked) == 3
+    server.destroy()

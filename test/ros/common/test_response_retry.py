@@ -4,12 +4,17 @@ import threading
 from types import SimpleNamespace
 import warnings
 
+from control_msgs.action import FollowJointTrajectory
 import pytest
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_srvs.srv import Trigger
 from support.harness import until
+from support.ros.trajectories import Player
+from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.ros.common import response_retry
+from ik_service.ros.common.actions import DeferredActionServer
 from ik_service.ros.common.response_retry import retry_dropped_responses
 
 
@@ -152,3 +157,27 @@ def test_a_client_that_cannot_be_matched_is_given_up_and_others_are_answered(ben
     assert 'never became ready to receive it' in log[-1]
     assert not lost.done()
     assert bench.call(Trigger, 'wave', Trigger.Request()) is not None
+
+
+def test_the_answers_of_an_action_are_repeated_likewise(bench, monkeypatch):
+    dropped, goals = [], []
+    for service in 'goal', 'cancel', 'result':
+        name = f'send_{service}_response'
+        send = getattr(rclpy_implementation.ActionServer, name)
+
+        def drop_the_first(handle, header, response, name=name, send=send):
+            if name in dropped:
+                return send(handle, header, response)
+            dropped.append(name)
+            return warnings.warn('failed to send response (timeout): not yet', RuntimeWarning, 2)
+
+        monkeypatch.setattr(rclpy_implementation.ActionServer, name, drop_the_first)
+    server = DeferredActionServer(
+        bench.node, FollowJointTrajectory, 'play', goals.append, lambda _: True, None
+    )
+    goal = Player(bench).follow(JointTrajectory(), 'play', hasty=True)
+    assert goal.cancel_accepted()
+    server.finish(goals[0], goals[0].canceled, FollowJointTrajectory.Result())
+    assert goal.result()[0] == 'canceled'
+    assert len(dropped) == 3
+    server.destroy()
