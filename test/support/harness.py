@@ -131,6 +131,8 @@ class Bench:
         from rclpy.executors import SingleThreadedExecutor
         from rclpy.node import Node
 
+        from ik_service.ros.common.runtime import spinning
+
         self.namespace = f'/bench_{next(_numbers)}'
         self._domain = str(context.get_domain_id())
         self._scratch = scratch
@@ -142,8 +144,8 @@ class Bench:
         # Spins in its own thread: spin_until_future_complete busy-waits on Jazzy.
         self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(self.node)
-        self._thread = threading.Thread(target=self._executor.spin, daemon=True)
-        self._thread.start()
+        # Goes on after what leaves rclpy: InvalidHandle, where a test destroys a publisher.
+        self._stack.enter_context(spinning(self._executor))
 
     def close(self):
         try:
@@ -151,8 +153,6 @@ class Bench:
         finally:
             for child in self._children:  # pytest shows it when the test has failed
                 print(f'--- {child.name} ended with {child.exit_code}:\n{child.output}')
-            self._executor.shutdown()
-            self._thread.join(5.0)
             self.node.destroy_node()
 
     # Programs

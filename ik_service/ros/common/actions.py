@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 import threading
-from typing import Any, TypedDict
+from typing import Any, cast, TypedDict
 
 from action_msgs.msg import GoalInfo, GoalStatus
 from rclpy.action import ActionClient, ActionServer
@@ -14,9 +14,12 @@ from rclpy.action.client import ClientGoalHandle
 from rclpy.action.server import GoalEvent, RCLError, ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup
 from rclpy.context import Context
+from rclpy.event_handler import EventHandler
 from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
+from rclpy.subscription import Subscription
 from rclpy.task import Future
 
 from ik_service.ros.common.publishers import publisher_ids
@@ -240,6 +243,26 @@ class NodeWithActions(Node):
     def destroy_node(self) -> None:
         """Destroy the node and all that belongs to it."""
         for waitable in tuple(self.waitables):
-            if isinstance(waitable, (ActionClient, ActionServer)):
+            if isinstance(waitable, (ActionClient, ActionServer, EventHandler)):
                 waitable.destroy()
         super().destroy_node()
+
+    def destroy_subscription(self, subscription: Subscription) -> bool:
+        """Destroy a subscription; return whether the node had it."""
+        self._let_go_of_events(subscription)
+        return super().destroy_subscription(subscription)
+
+    def destroy_publisher(self, publisher: Publisher) -> bool:
+        """Destroy a publisher; return whether the node had it."""
+        self._let_go_of_events(publisher)
+        return super().destroy_publisher(publisher)
+
+    def _let_go_of_events(self, entity: Subscription | Publisher) -> None:
+        """
+        Leave the destruction of events to Python, which waits for who uses them.
+
+        An executor of rclpy that is about to wait for one that is destroyed ends by InvalidHandle.
+        """
+        for event in cast(list[EventHandler], entity.event_handlers):
+            self.remove_waitable(event)
+        entity.event_handlers = []  # type: ignore[assignment]  # rclpy says that it is one

@@ -10,6 +10,7 @@ from control_msgs.action import FollowJointTrajectory
 import pytest
 from rclpy.action import ActionServer
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.event_handler import EventHandler
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_msgs.msg import String
@@ -18,7 +19,11 @@ from support.harness import until
 from support.ros.trajectories import Player
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
+from ik_service.ros.common.actions import (
+    DeferredActionServer,
+    NodeWithActions,
+    ThreadSafeActionClient,
+)
 from ik_service.ros.common.partial_executor import PartialExecutor
 from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.stream_executor import StreamExecutor
@@ -126,6 +131,40 @@ def test_no_thread_of_a_node_minds_an_event_that_is_being_destroyed(node, group,
     bench.publisher(String, 'own').publish(String())
     until(lambda: executor.spin_once(0.02) or received, what='a message')
     executor.shutdown()
+
+
+def test_an_executor_of_rclpy_goes_on_where_a_subscription_is_destroyed_as_it_begins_to_wait(
+    bench, monkeypatch
+):
+    node = NodeWithActions('busy', namespace=bench.namespace, context=bench.node.context)
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+    going = node.create_subscription(String, 'going', print, 10)
+    enter = EventHandler.__enter__
+    destroyed = []
+
+    def destroying(event):  # as another thread may
+        if not destroyed:
+            destroyed.append(node.destroy_subscription(going))
+        enter(event)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EventHandler, '__enter__', destroying)
+        executor.spin_once(0.0)
+    assert destroyed == [True]
+    until(lambda: not node.count_subscribers('going'), what='its end')
+    executor.shutdown()
+    node.destroy_node()
+
+
+def test_the_client_of_the_tests_goes_on_where_an_event_is_destroyed_as_it_begins_to_wait(bench):
+    bench.node.create_service(Trigger, 'wave', lambda request, response: response)
+    publisher = bench.publisher(String, 'going', subscribers=0)
+    publisher.event_handlers[0].destroy()
+    bench.node.create_timer(0.01, lambda: None)  # it waits anew
+    time.sleep(0.1)
+    bench.node.destroy_publisher(publisher)
+    bench.call(Trigger, 'wave', Trigger.Request())
 
 
 def test_nodes_come_and_go_and_an_error_of_one_is_no_matter_of_the_other(
