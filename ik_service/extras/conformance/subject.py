@@ -102,7 +102,8 @@ class TestedArm:
         motion = step * direction / np.abs(direction).max()
         beyond = (q + motion < low) | (q + motion > high)
         motion[beyond] *= -1.0
-        return self._named(np.clip(q + motion, low, high))
+        moved = np.clip(q + motion, low, high).tolist()
+        return self.completed({**posture, **dict(zip(self.joint_names, moved, strict=True))})
 
     def walk(
         self, rng: np.random.Generator, length: int, step: float
@@ -198,6 +199,14 @@ class TestedArm:
             for joint in self.robot.joints.values()
         )
         return sum(lengths) + sliding
+
+    def out_of_reach(self) -> float:
+        """Return ten lengths of the arm [m]; NotSupportedError for one that slides without end."""
+        for name, lower, upper in self.bounds():
+            endless = np.isinf(search_limits(lower, upper)).any()
+            if endless and self.robot.joints[name].type is JointType.PRISMATIC:
+                raise NotSupportedError(f'no pose is out of reach: {name} slides without end')
+        return 10.0 * self.reach() + 1.0
 
 
 LIMIT_TOLERANCE = 1e-6  # by which a solution may exceed a joint limit [rad] or [m]

@@ -467,12 +467,33 @@ def test_an_arm_of_few_freedoms_need_not_follow_lines(monkeypatch, freedoms, err
         BY_NAME['line-short'].run(subject)
 
 
-def test_no_pose_is_out_of_reach_of_an_arm_that_slides_without_end():
+@pytest.mark.parametrize('lower', ['-inf', '-1000.0'])
+def test_no_pose_is_out_of_reach_of_an_arm_that_slides_without_end(lower):
     text = tree_xml('a p:b')
-    plans.far_away(TestedArm.of(Robot.from_urdf(text), '', '', ''), np.eye(4))
-    endless = Robot.from_urdf(text.replace('lower="-1.0"', 'lower="-inf"'))
+    TestedArm.of(Robot.from_urdf(text), '', '', '').out_of_reach()
+    endless = Robot.from_urdf(text.replace('lower="-1.0"', f'lower="{lower}"'))
     with pytest.raises(NotSupportedError, match='j_b slides without end'):
-        plans.far_away(TestedArm.of(endless, '', '', ''), np.eye(4))
+        TestedArm.of(endless, '', '', '').out_of_reach()
+
+
+def test_a_near_posture_keeps_the_joints_beside_the_arm():
+    arm = TestedArm.of(Robot.from_urdf(tree_xml('base r:a r:b')), '', 'a', 'b')
+    moved = arm.moved({'j_a': 0.7, 'j_b': 0.1}, np.random.default_rng(0), 0.02)
+    assert moved == {'j_a': 0.7, 'j_b': pytest.approx(0.1, abs=0.021)}
+
+
+def test_the_box_around_a_tip_reaches_the_nearest_link_that_has_a_shape(rig):
+    _, subject = rig
+    seed = subject.postures(1, 'box')[0]
+    usual = collisions.box_size(subject, seed)
+    spared = {*subject.arm.links_between(), *subject.arm.tips} - {'panda_link1'}
+    spared.update(*map(subject.arm.attached_to, subject.arm.tips))
+    at = subject.links_at(seed)
+    away = np.linalg.norm(at['panda_link1'][:3, 3] - at[subject.arm.tips[0]][:3, 3])
+    assert collisions.box_size(subject, seed, spared) == pytest.approx(2.5 * away)
+    assert 2.5 * away > usual
+    with pytest.raises(NotSupportedError, match='no collision geometry'):
+        collisions.box_size(subject, seed, {*spared, 'panda_link1'})
 
 
 def test_names_of_checks_are_unique():

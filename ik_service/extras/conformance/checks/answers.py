@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 import math
 
 from geometry_msgs.msg import PoseStamped
@@ -23,7 +24,6 @@ from ik_service.ros.common.conversions import pose_from_matrix
 
 ANSWERS = Section('answers')
 NUMBERS = Section('numbers that are none')
-_FAR = 10.0  # an unreachable target, in lengths of the arm
 _KEPT = 1e-9  # by which a joint beside the arm may differ from the seed [rad] or [m]
 
 LINKS = Section('links')
@@ -88,7 +88,8 @@ def _reasons(subject: Subject) -> str:
         else:
             setattr(request.ik_request, field, unknown)
         asked.append((request, f'{field} {unknown}', unknown))
-    asked.append((unreachable_request(subject), 'a pose ten lengths of the arm away', ''))
+    with suppress(NotSupportedError):
+        asked.append((unreachable_request(subject), 'a pose ten lengths of the arm away', ''))
     for request, text, named in asked:
         answer = subject.ik(request, text)
         answer.no_success('it cannot be solved')
@@ -172,7 +173,7 @@ def _zero_quaternion(subject: Subject) -> str:
 def unreachable_request(subject: Subject) -> GetPositionIK.Request:
     """Return a request for a pose far beyond the reach of the arm."""
     [seed] = subject.postures(1, 'unreachable')
-    far = rigid_transform(position=(_FAR * subject.arm.reach() + 1.0, 0.0, 0.0))
+    far = rigid_transform(position=(subject.arm.out_of_reach(), 0.0, 0.0))
     return subject.request(dict.fromkeys(subject.arm.tips, far), seed)
 
 
@@ -375,7 +376,7 @@ def _several_tips_apart(subject: Subject) -> str:
     """When one of several poses cannot be met, there is no SUCCESS."""
     tips = _several(subject)
     request, _, _ = subject.ordinary_request('apart')
-    request.ik_request.pose_stamped_vector[1].pose.position.x += 10.0 * subject.arm.reach() + 1.0
+    request.ik_request.pose_stamped_vector[1].pose.position.x += subject.arm.out_of_reach()
     return subject.ik(request, f'poses of {tips[0]} and {tips[1]} that are too far apart').refused(
         Code.NO_IK_SOLUTION, Code.TIMED_OUT
     )

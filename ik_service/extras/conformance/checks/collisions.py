@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 import math
 import time
@@ -21,6 +21,7 @@ from ik_service.extras.conformance.answers import (
     GET_SCENE,
     moveit_type,
     NotSupportedError,
+    offset,
     ServerAnswer,
     STATE_VALIDITY,
 )
@@ -33,6 +34,7 @@ _POSTURES = 200  # random ones, of which some have to be valid and others not
 _REFUSED = (Code.GOAL_IN_COLLISION, Code.NO_IK_SOLUTION, Code.TIMED_OUT)
 _OBJECT = 'ik_conformance_box'
 _SIZE = 0.5  # edge of the box around the tip, in lengths of the arm
+_AROUND = 2.5  # edge of one around the nearest link, in distances from the tip
 _PAUSE = 0.1  # between two requests while the world of the server changes [s]
 
 SCENES = Section('scenes')
@@ -102,12 +104,11 @@ def _attached_object(subject: Subject) -> str:
     valid, _ = random_states(subject)
     if not valid:
         raise NotSupportedError('check_state_validity finds no posture valid')
-    tip, size = subject.arm.tips[0], box_size(subject)
-    carried = AttachedCollisionObject(
-        link_name=tip,
-        object=box_object(tip, [0.0, 0.0, 0.0], size),
-        touch_links=[tip, *subject.arm.attached_to(tip)],
-    )
+    tip = subject.arm.tips[0]
+    touched = [tip, *subject.arm.attached_to(tip)]
+    size = box_size(subject, valid[0], touched)
+    box = box_object(tip, [0.0, 0.0, 0.0], size)
+    carried = AttachedCollisionObject(link_name=tip, object=box, touch_links=touched)
     request = subject.request(subject.tips_at(valid[0]), valid[0])
     request.ik_request.avoid_collisions = True
     request.ik_request.robot_state.attached_collision_objects = [carried]
@@ -126,7 +127,7 @@ def _world_object(subject: Subject) -> str:
     if not valid:
         raise NotSupportedError('check_state_validity finds no posture valid')
     seed = valid[0]
-    T, size = subject.tips_at(seed)[subject.arm.tips[0]], box_size(subject)
+    T, size = subject.tips_at(seed)[subject.arm.tips[0]], box_size(subject, seed)
     free = _avoiding(subject, seed, 'the pose of a valid seed, with avoid_collisions')
     subject.reached(free, subject.tips_at(seed))
     with _box(subject, T[:3, 3].tolist(), size) as remove:
@@ -146,14 +147,15 @@ def _world_object(subject: Subject) -> str:
     return f'{refused} inside the box'
 
 
-def box_size(subject: Subject) -> float:
-    """Return the edge [m] of a box that links near its middle cannot stay out of."""
-    arm = subject.arm
+def box_size(subject: Subject, seed: Posture, spared: Collection[str] = ()) -> float:
+    """Return the edge [m] of a box around the tip that some link, not spared, is in."""
+    arm, poses = subject.arm, subject.links_at(seed)
     moved = {*arm.links_between(), *arm.tips}.union(*map(arm.attached_to, arm.tips))
-    shapes = read_collision_geometry(arm.robot.description)
-    if not any(shape.link in moved for shape in shapes):
+    shaped = {shape.link for shape in read_collision_geometry(arm.robot.description)}
+    near = [offset(poses[link], poses[arm.tips[0]])[0] for link in moved & shaped - {*spared}]
+    if not near:
         raise NotSupportedError('the URDF has no collision geometry of the links that move')
-    return _SIZE * arm.reach()
+    return max(_SIZE * arm.reach(), _AROUND * min(near))
 
 
 def box_object(frame: str, centre: list[float], size: float) -> CollisionObject:
@@ -314,7 +316,7 @@ def free_seed(subject: Subject) -> Posture:
     """Return a posture solved free of collisions; NotSupportedError where there is none."""
     if not subject.settings.change_world:
         raise NotSupportedError('it changes the scene of the server: --change-world')
-    box_size(subject)
+    box_size(subject, subject.postures(1, 'scenes')[0])
     for service, name in ((APPLY_SCENE, 'ApplyPlanningScene'), (GET_SCENE, 'GetPlanningScene')):
         if not subject.connection.offers(moveit_type(srv, name), service):
             full_name = subject.connection.full_name(service)
@@ -336,7 +338,7 @@ def free_seed(subject: Subject) -> Posture:
 def scene_box(subject: Subject, seed: Posture) -> Iterator[None]:
     """Apply a scene with a box around the tip of a posture for a ``with`` block."""
     centre = subject.tips_at(seed)[subject.arm.tips[0]][:3, 3].tolist()
-    box = box_object(_root(subject), centre, box_size(subject))
+    box = box_object(_root(subject), centre, box_size(subject, seed))
     box.id = _SCENE_BOX
     scene = _diff()
     scene.world.collision_objects = [box]

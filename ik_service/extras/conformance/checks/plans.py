@@ -41,7 +41,6 @@ from ik_service.extras.conformance.subject import (
     TestedArm,
     trajectory_postures,
 )
-from ik_service.model.joint import JointType
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.constraints import goal_at
 
@@ -49,7 +48,6 @@ LINES = Section('straight lines')
 _LINE_STEP = 0.002  # [m]
 _REST = 1e-3  # speed that counts as rest [rad/s] or [m/s]
 _FASTER = 1.001  # share of a velocity limit that may be exceeded, for rounding
-AWAY = 50.0  # [m], which no arm reaches
 
 
 @LINES.check('GetCartesianPath')
@@ -89,10 +87,10 @@ def _line_timing(subject: Subject) -> str:
 @LINES.check("MoveIt's server: compute_cartesian_path")
 def _line_out_of_reach(subject: Subject) -> str:
     """A line that leads out of reach is answered with SUCCESS and a fraction below 1."""
-    asked = f'a line of {AWAY:g} m'
     start = subject.postures(1, 'line out of reach')[0]
     T = subject.links_at(start)[subject.single_tip()]
     far = far_away(subject.arm, T)
+    asked = f'a line of {far[0, 3] - T[0, 3]:.3g} m'
     answer = _line_answer(subject, _line_request(subject, start, far, max_step=0.1), asked)
     if answer.error_code.val != SUCCESS or not 0.0 <= answer.fraction < 1.0:
         came = f'{code_name(answer.error_code.val)}, fraction {answer.fraction:g}'
@@ -122,10 +120,7 @@ def _line_frame(subject: Subject) -> str:
 
 def far_away(arm: TestedArm, T: np.ndarray) -> np.ndarray:
     """Return a pose out of reach; NotSupportedError for an arm that slides without end."""
-    for name, lower, upper in arm.bounds():
-        if np.isinf(upper - lower) and arm.robot.joints[name].type is JointType.PRISMATIC:
-            raise NotSupportedError(f'no pose is out of reach: {name} slides without end')
-    return rigid_transform(T[:3, :3], T[:3, 3] + [AWAY, 0.0, 0.0])
+    return rigid_transform(T[:3, :3], T[:3, 3] + [arm.out_of_reach(), 0.0, 0.0])
 
 
 def require_timed(
@@ -311,7 +306,7 @@ def _plan_out_of_reach(subject: Subject) -> str:
     T = subject.links_at(start)[subject.single_tip()]
     far = far_away(subject.arm, T)
     request = motion_request(subject, pose_goal(subject, far), start=start)
-    return _refused(subject, request, f'a plan to a pose {AWAY:g} m away')
+    return _refused(subject, request, 'a plan to a pose ten lengths of the arm away')
 
 
 @PLANS.check('GetMotionPlan; GetStateValidity')
