@@ -108,7 +108,8 @@ def _bounds(joint: str, fields: object) -> JointBounds:
     """Return the bounds of a joint."""
     if not isinstance(fields, Mapping):
         raise JointLimitsError('has to be a mapping such as {max_velocity: 1.0}', joint)
-    unknown = [str(key) for key in fields if key not in _KNOWN and key not in _IGNORED]
+    known = (*_KNOWN, *_IGNORED)
+    unknown = [str(key) for key in fields if key not in known and fields[key] is not False]
     if unknown:
         raise JointLimitsError(f'has no {listed(unknown)}; known are {", ".join(_KNOWN)}', joint)
     velocity, acceleration, deceleration, jerk = (_largest(joint, fields, kind) for kind in _KINDS)

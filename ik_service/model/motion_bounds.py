@@ -77,14 +77,17 @@ class MotionBounds:
         """
         Return joints whose limits of position and speed are within these bounds, too.
 
+        Bounds of joints that there are not, such as those of a gripper that is not mounted, are
+        ignored where each movable joint has its own: then none of them is a misspelled one's.
+
         :param joints: all joints of a robot.
-        :raises JointLimitsError: a bound is of a joint that there is not, or leaves a joint no
-            range.
+        :raises JointLimitsError: a bound is of a joint that there is not, and may be meant for one
+            that has none; or it leaves a joint no range.
         """
         joints = list(joints)
         known = [joint.name for joint in joints if joint.movable]
         unknown = [name for name in self.joints if name not in known]
-        if unknown:
+        if unknown and not self.joints.keys() >= {*known}:
             raise JointLimitsError(
                 f'the robot has no movable joint called {listed(unknown)}; it has {listed(known)}'
             )

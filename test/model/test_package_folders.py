@@ -13,6 +13,7 @@ import ik_service as iks
 from ik_service.exceptions import ArgumentError, JointLimitsError
 from ik_service.model.geometry.mesh_files import MeshError, MeshFiles
 from ik_service.model.joint_limits_file import MAX_BYTES, parse_joint_limits
+from ik_service.model.motion_bounds import JointBounds
 from ik_service.model.package_folders import (
     manifest_name,
     own_package,
@@ -245,6 +246,13 @@ def test_a_file_is_read_and_named_in_its_errors(tmp_path, robot):
         iks.load_joint_limits(file)
 
 
+def test_an_unknown_key_that_is_false_limits_nothing():
+    text = 'joint_limits: {a: {max_velocity: 1, has_jerk: %s}}'
+    assert parse_joint_limits(text % 'false').joints['a'] == JointBounds(velocity=1.0)
+    with pytest.raises(JointLimitsError, match='has no has_jerk; known are'):
+        parse_joint_limits(text % 'true')
+
+
 def test_text_may_be_one_line(robot):
     text = 'joint_limits: {elbow: {has_velocity_limits: true, max_velocity: 0.5}}'
     assert iks.load_joint_limits(text) == iks.load_joint_limits(text + '\n')
@@ -290,6 +298,14 @@ WRONG = {
 def test_wrong_content_is_refused_with_what_would_be_right(text):
     with pytest.raises(JointLimitsError, match=WRONG[text]):
         parse_joint_limits(text)
+
+
+def test_limits_of_a_gripper_that_is_not_mounted_are_ignored(robot):
+    limits = [f'{name}: {{max_velocity: 0.1}}' for name in robot.movable_joint_names]
+    bounds = parse_joint_limits(f'joint_limits: {{finger: {{}}, {", ".join(limits)}}}')
+    assert set(robot.with_limits(bounds).chain().velocity) == {0.1}
+    with pytest.raises(JointLimitsError, match='no movable joint called finger'):
+        robot.with_limits(parse_joint_limits(f'joint_limits: {{finger: {{}}, {limits[0]}}}'))
 
 
 @pytest.mark.parametrize(
