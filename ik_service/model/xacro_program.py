@@ -139,6 +139,8 @@ def _reason(error: Exception, request: dict[str, Any]) -> str:
         return f'it takes more than {request["max_memory"] // 2**20} MiB of memory'
     if isinstance(cause, RecursionError):
         return 'macros or properties are nested too deeply'
+    if type(cause).__name__ == 'ArgException':  # that xacro raises for an argument of no value
+        return f"{_once(error)}: it has no default; xacro_args: '{cause}:=…' gives it a value"
     return ' '.join(_once(error).split()) or repr(error)
 
 

@@ -52,7 +52,8 @@ def checked_semantics(semantics: Semantics, model: RobotModel) -> Semantics:
             remarks += [f'{named("group_state", name)} is left out: {missing}' for name in own]
         else:
             states[group] = _usable_states(group, own, semantics, model, remarks)
-            remarks += _state_remarks(group, states[group], joints[group], model)
+            if not groups[group].fault:
+                remarks += _state_remarks(group, states[group], joints[group], model)
     ends = _hands(semantics, model, joints, remarks)
     semantics = replace(semantics, states=states, end_effectors=ends)
     if semantics.robot_name != model.name:
