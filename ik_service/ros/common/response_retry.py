@@ -33,7 +33,8 @@ They grow because a try holds the interpreter for up to 0.1 s.
 """
 
 _MOST_PENDING = 1000  # responses that wait, at most
-_SHARE = 0.1  # of the time that tries in vain may hold the interpreter
+_SHARE, _BURST = 0.1, 0.1
+"""Share of the time that tries in vain may hold the interpreter, and how long at once [s]."""
 
 _WARNING = 'failed to send response'  # rclpy's warning when the middleware drops a response
 
@@ -81,7 +82,7 @@ class RetryingSender:
 
     def send(self, response: object, header: object) -> None:
         """Send a response to the request with a header, now or when its client is ready."""
-        if self.try_to_send(response, header):
+        if _queue.rest() <= 0.0 and self.try_to_send(response, header):
             return
         if not _queue.add(_PendingResponse(self, response, header)):
             self._logger.warning(
@@ -92,6 +93,7 @@ class RetryingSender:
 
     def try_to_send(self, response: object, header: object) -> bool:
         """Try once; return whether the middleware took the response."""
+        begin = time.monotonic()
         try:
             with self._handle:
                 self._send(header, response)
@@ -99,6 +101,7 @@ class RetryingSender:
             # rclpy leaves the warning pending, which Python makes the cause of a SystemError.
             if not any(_WARNING in str(reason) for reason in (error, error.__cause__)):
                 raise
+            _queue.note_in_vain(time.monotonic() - begin)
             return False
         return True
 
@@ -145,7 +148,21 @@ class _RetryQueue:
     def __init__(self) -> None:
         self._news = threading.Condition()
         self._pending: list[_PendingResponse] = []
+        self._balanced_at = 0.0  # when tries in vain have had no more than their share [s]
         self._thread: threading.Thread | None = None
+
+    def rest(self) -> float:
+        """
+        Return how long nothing may be tried [s], so that the interpreter has time for commands.
+
+        rclpy does not say which client a request is from: others than those that never listen
+        wait, too, where there are many in vain.
+        """
+        return self._balanced_at - time.monotonic() - _BURST / _SHARE
+
+    def note_in_vain(self, seconds: float) -> None:
+        """Note for how long a try in vain has held the interpreter [s]."""
+        self._balanced_at = max(self._balanced_at, time.monotonic()) + seconds / _SHARE
 
     def add(self, pending: _PendingResponse) -> bool:
         """Add a response that was dropped; return False when too many wait already."""
@@ -163,11 +180,9 @@ class _RetryQueue:
 
     def _run(self) -> None:
         while (pending := self._next()) is not None:
-            begin = time.monotonic()
+            time.sleep(max(self.rest(), 0.0))
             if pending.retry():
                 continue
-            # Clients that never listen must not keep the interpreter from the commands.
-            time.sleep((time.monotonic() - begin) * (1.0 / _SHARE - 1.0))
             if pending.schedule():
                 with self._news:
                     heapq.heappush(self._pending, pending)

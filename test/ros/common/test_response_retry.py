@@ -1,6 +1,7 @@
 """Responses to clients whose reader the server matches late, or never."""
 
 import threading
+import time
 from types import SimpleNamespace
 import warnings
 
@@ -24,8 +25,8 @@ class LateReader:
     service_name = '/late'
     srv_type = SimpleNamespace(Response=str)
 
-    def __init__(self, drops):
-        self.drops = drops
+    def __init__(self, drops, seconds=0.0):
+        self.drops, self.seconds = drops, seconds
         self.sent = []
         self.arrived = threading.Event()
 
@@ -46,6 +47,7 @@ class LateReader:
         """As rclpy's, which warns in the name of its caller."""
         if self.drops:
             self.drops -= 1
+            time.sleep(self.seconds)
             warnings.warn('failed to send response (timeout): not yet', RuntimeWarning, 2)
         else:
             self.sent.append((response, header))
@@ -121,6 +123,17 @@ def test_many_clients_that_never_listen_take_one_thread_and_bounded_memory(monke
     service.drops = 0  # now they listen
     until(lambda: len(service.sent) >= 100, what='the responses that were kept')
     until(lambda: threading.active_count() <= before, what='the end of the thread')
+
+
+def test_clients_that_never_listen_hold_the_interpreter_for_a_small_share_of_the_time(monkeypatch):
+    monkeypatch.setattr(response_retry, '_queue', response_retry._RetryQueue())
+    service = LateReader(10**6, 0.1)
+    retry_dropped_responses(LateNode(service))
+    for _ in range(30):
+        service.send_response('response', 'header')
+    assert 10**6 - service.drops <= 4
+    service.drops = 0
+    until(lambda: len(service.sent) >= 20, what='the responses that were not tried')
 
 
 def test_the_same_warning_of_other_code_stays_a_warning():
