@@ -391,7 +391,8 @@ class Paths:
 
     def step(self, now: float) -> None:
         """Send requests that are due, and look where the arm is."""
-        if self._asked is not None and self._asked != self._form.settings:
+        is_old = self._asked is not None and self._asked != self._form.settings
+        if is_old and not self._run.is_running:  # another page may change them meanwhile
             self._drop_preview()
         self._planner.step()
         self._playback.step(now)

@@ -269,6 +269,16 @@ def test_while_the_arm_goes_along_the_path_it_cannot_be_changed_or_begun_again(r
     assert ready.state.outcome.detail == 'as asked'
 
 
+def test_settings_that_change_while_the_arm_goes_along_a_path_count_from_its_end_on(ready):
+    ready.do('execute')
+    ready.form.settings = PathSettings(max_step=0.005, speed=0.2, avoid_collisions=False)
+    ready.step()
+    assert ready.state.duration > 0.0
+    ready.link.end()
+    ready.step()
+    assert not ready.state.has_motion
+
+
 def test_a_node_that_has_gone_ends_the_execution_and_says_so(ready):
     ready.do('execute')
     ready.link.executes = False
