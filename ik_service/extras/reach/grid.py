@@ -9,6 +9,7 @@ import numpy as np
 from ik_service.common.quaternions import rotation_from_quaternion_xyzw
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tip_poses import tip_poses
 
 MOST_POSITIONS = 20_000_000  # positions of a grid, at most: they are held in memory
 
@@ -34,7 +35,7 @@ def reach_box(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
         raise ChainError('the arm reaches endlessly far: one of its joints slides without limits')
     rng = np.random.default_rng(0)
     postures = rng.uniform(*turn_within_limits(chain), (_POSTURES, chain.n))
-    tips = np.array([chain.forward(q)[:3, 3] for q in postures])
+    tips = tip_poses(chain, postures)[:, :3, 3]
     low, high = tips.min(axis=0), tips.max(axis=0)
     largest = float((high - low).max())
     flat = high - low <= _FLAT * largest
