@@ -46,7 +46,7 @@ with ExitStack() as children:
             child = ChildProcess(name, f'ik_service.ros.{name}.main', options)
             children.enter_context(child).wait_for('ready', timeout=300.0)
     began, printed = time.monotonic(), 0.0
-    while (seconds := time.monotonic() - began) < 12.0:
+    while (seconds := time.monotonic() - began) < 7.0:
         angle = 2.0 * math.pi * seconds / 6.0  # 6 s a lap
         place = [0.5, 0.15 * math.sin(angle), 0.45 + 0.15 * math.cos(angle)]
         target.pose.position.x, target.pose.position.y, target.pose.position.z = place
