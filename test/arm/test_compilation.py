@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from support.chains import arm_path, planar
-from support.scripts import without_solvers
+from support.scripts import without
 
 import ik_service as iks
 import ik_service.arm.compilation as compiling
@@ -28,14 +28,15 @@ PREPARE = """
 import ik_service as iks
 from ik_service.common.resources import urdf_path
 from ik_service.arm.compilation import Compiler
-from ik_service.solvers.loop import search
+from ik_service.paths.preparation import CartesianPathKernels
+from ik_service.paths.search.problem import row_errors
 warnings = []
 chain = iks.Robot.from_urdf(urdf_path('panda')).chain('panda_link0', 'panda_hand_tcp')
-solver = iks.Solver(chain, 'transpose')
-print(solver.compiled)
-Compiler(warnings.append).prepare(solver)
-print(solver.compiled, sum(search.solve.stats.cache_hits.values()))
-print(sum(search.solve.stats.cache_misses.values()), warnings)
+kernels = CartesianPathKernels(chain)
+print(kernels.compiled)
+Compiler(warnings.append).prepare(kernels)
+print(kernels.compiled, sum(row_errors.stats.cache_hits.values()))
+print(sum(row_errors.stats.cache_misses.values()), warnings)
 """
 
 
@@ -64,11 +65,10 @@ class FakeChild:
         pass
 
 
-@pytest.mark.slow
 def test_compilation_runs_in_another_process(tmp_path):
     answer = subprocess.run(
         [sys.executable, '-c', PREPARE], capture_output=True, text=True, check=True,
-        env={**os.environ, **without_solvers(tmp_path)},
+        env={**os.environ, **without('.problem.row_errors.', tmp_path)},
     )  # fmt: skip
     assert answer.stdout.splitlines() == ['False', 'True 1', '0 []']
 

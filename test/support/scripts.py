@@ -15,10 +15,10 @@ def load(path):
     return module
 
 
-def without_solvers(folder):
-    """Return an environment in which all is compiled that takes long but the solvers."""
+def without(kernel, folder):
+    """Return an environment in which all is compiled that takes long but one kernel."""
     (folder / 'kernels').mkdir()
     for file in cache_folder().iterdir():
-        if '.search.solve.' not in file.name:
+        if kernel not in file.name:
             (folder / 'kernels' / file.name).symlink_to(file)
     return {'NUMBA_CACHE_DIR': str(folder)}

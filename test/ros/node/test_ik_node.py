@@ -13,7 +13,7 @@ from rclpy.time import Time
 from support.harness import START_TIMEOUT
 from support.ros.nodes import ask, ended, fk, NODE, start_panda, status, WAITING
 from support.ros.servers import hopeless, ik_request, PANDA, posture_of, reachable, TIP, with_seed
-from support.scripts import without_solvers
+from support.scripts import without
 
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode
@@ -162,7 +162,7 @@ def test_signals_end_it(bench, number, times):
 
 def test_a_signal_ends_it_while_it_compiles(bench, tmp_path):
     words = {'urdf': str(PANDA), 'tip_link': TIP, 'ready': 'compiling'}
-    node = bench.start(NODE, environment=without_solvers(tmp_path), **words)
+    node = bench.start(NODE, environment=without('.search.solve.', tmp_path), **words)
     node.send(signal.SIGINT)
     ended(node, code=0, timeout=IN_TIME)
     assert 'ready' not in node.output
