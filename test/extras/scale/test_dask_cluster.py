@@ -52,11 +52,18 @@ def client(spec):
         yield client
 
 
-@pytest.fixture
-def mortal(spec):
-    """Client of a cluster for a test that kills workers, which need not all come back."""
+@pytest.fixture(scope='module')
+def killable():
+    """Client of a cluster for the tests that kill workers."""
     with cluster(n_workers=2) as client:
         yield client
+
+
+@pytest.fixture
+def mortal(killable):
+    """The same, with all its workers."""
+    killable.wait_for_workers(2, timeout=60.0)
+    return killable
 
 
 def test_answers_are_those_of_a_batch(client, spec, targets, expected, tmp_path):
@@ -275,7 +282,7 @@ def test_scheduler_elsewhere_is_killed(spec, targets, expected, tmp_path):
     folder = ('--local-directory', str(tmp_path / 'dask'))
     with (
         program('dask_scheduler', '--host', '127.0.0.2', '--port', '0', *at) as scheduler,
-        program('dask_worker', '--nthreads', '1', *folder, *at),
+        program('dask_worker', '--no-nanny', '--nthreads', '1', *folder, *at),
         distributed.Client(scheduler_file=file) as client,
     ):
         client.wait_for_workers(1)
