@@ -63,7 +63,7 @@ def test_the_same_seed_makes_the_same_damage():
 
 
 LOADS = {
-    '64 clients': (lambda bench: load(bench, clients=64, each=10, name='64 clients'), 60.0),
+    '64 clients': (lambda bench: load(bench, clients=64, each=4, name='64 clients'), 60.0),
     '1,000 at once': (lambda bench: load(bench, clients=0, at_once=1000, name='at once'), 60.0),
     'a mixture of everything': (lambda bench: soak(bench, 120.0 if LONG else 12.0, seed=1), 40.0),
 }

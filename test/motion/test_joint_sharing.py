@@ -271,9 +271,8 @@ class Body:
                 last[joint] = (now, q)
 
 
-@pytest.mark.parametrize('seed', [1, 2])
-def test_in_a_storm_no_joint_has_two_commanders_and_none_jumps(solvers, seed):
-    storm = SharedStorm(solvers, seed)
+def test_in_a_storm_no_joint_has_two_commanders_and_none_jumps(solvers):
+    storm = SharedStorm(solvers, seed=1)
     storm.run(3000)
     assert storm.commands > 1000
     assert storm.accepted > 10

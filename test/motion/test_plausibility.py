@@ -239,7 +239,7 @@ def to_and_fro(speeds, turns):
     return path
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     rate=st.sampled_from([10.0, 20.0, 30.0, 50.0, 100.0, 250.0, 1000.0]),

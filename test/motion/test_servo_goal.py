@@ -251,7 +251,6 @@ def test_from_within_its_margin_a_joint_may_only_come_back():
     assert rig.q[3] == pytest.approx(start[3] - 0.2, abs=0.05)
 
 
-TICKS = [6_000, pytest.param(50_000, marks=pytest.mark.slow)]
 PERIOD = 0.01
 ROUNDING = 1e-9
 
@@ -271,9 +270,8 @@ def random_command(random, chain):
     return TwistCommand(twist, turns=bool(random.integers(2)))
 
 
-@pytest.mark.parametrize('ticks', TICKS)
 @pytest.mark.parametrize('arm', [panda, ur5e])
-def test_hostile_commands_never_move_a_joint_beyond_its_limits(arm, ticks):
+def test_hostile_commands_never_move_a_joint_beyond_its_limits(arm):
     chain, random = arm(), np.random.default_rng(5)
     start = BENT if chain.n == 6 else 0.5 * (chain.lower + chain.upper)
     rig = ServoRig(chain, start, velocity_scaling=1.0)
@@ -282,7 +280,7 @@ def test_hostile_commands_never_move_a_joint_beyond_its_limits(arm, ticks):
     rig.tick(3)
     last, speed, now = rig.q, np.zeros(chain.n), rig.now
     nearest = np.full(chain.n, np.inf)
-    for _ in range(ticks):
+    for _ in range(6000):
         if random.random() < 0.05:
             rig.goal.command(random_command(random, chain), now + random.uniform(-0.1, 1.0))
         dt = PERIOD * random.uniform(0.6, 1.0)

@@ -3,7 +3,7 @@
 import pytest
 from support.motion.storm import BoundedObserver, bounds_of, GoalStorm, Storm, WalledGoalStorm
 
-TICKS = 6000
+TICKS = 3000
 
 
 def run(storm, ticks=TICKS):
@@ -30,8 +30,8 @@ def test_commands_stay_within_their_bounds_under_random_faults(solver):
 def test_targets_references_and_hostile_velocities_together_stay_within_them_too(solver):
     storm = GoalStorm(solver, 2)
     assert run(storm).worst_start < 0.05
-    assert storm.faults.happened['servo'] > 10
-    assert storm.faults.happened['trajectory'] > 5
+    assert storm.faults.happened['servo'] > 5
+    assert storm.faults.happened['trajectory'] > 2
     assert storm.ended_once
 
 
