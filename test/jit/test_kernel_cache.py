@@ -186,9 +186,9 @@ def test_processes_that_compile_at_once_do_not_disturb_each_other(tmp_path):
     environment = {**os.environ, 'PYTHONPATH': f'{REPOSITORY}{os.pathsep}{REPOSITORY / "test"}'}
     processes = [
         subprocess.Popen([sys.executable, '-c', code, str(tmp_path)], env=environment)
-        for _ in range(3)
+        for _ in range(2)
     ]
-    assert [process.wait(120) for process in processes] == [0, 0, 0]
+    assert [process.wait(120) for process in processes] == [0, 0]
     assert hits(tmp_path) == 1
     assert only_file(tmp_path)
 

@@ -9,6 +9,7 @@ import pytest
 import ik_service as iks
 from ik_service import Robot
 from ik_service.common.resources import urdf_path
+from ik_service.drawing import figures
 from ik_service.extras.studies import convergence, joint_limits, objectives, soch_lorencz, variants
 from ik_service.extras.studies.arms import load_arm
 from ik_service.extras.studies.movable_joints import answer, CASES, TARGETS
@@ -17,6 +18,13 @@ from ik_service.extras.studies.tables import read_csv
 from ik_service.solvers.options import OBJECTIVES, VARIANTS
 
 PANDA = load_arm('panda')
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """Figures without the layout, which takes most of their time."""
+    pytest.importorskip('matplotlib')
+    monkeypatch.setitem(figures._STYLE, 'figure.constrained_layout.use', False)
 
 
 # All methods on the same poses.
@@ -34,8 +42,7 @@ def test_each_method_meets_the_same_poses_and_counts_what_it_did():
 
 
 @pytest.mark.slow
-def test_files_of_convergence(tmp_path):
-    pytest.importorskip('matplotlib')
+def test_files_of_convergence(plain, tmp_path):
     paths = convergence.run(Namespace(output=tmp_path, poses=5))
     assert all(path.stat().st_size > 0 for path in paths)
     assert {path.name for path in paths} >= {
@@ -53,8 +60,7 @@ def test_files_of_convergence(tmp_path):
 
 
 @pytest.mark.slow
-def test_files_of_variants(tmp_path):
-    pytest.importorskip('matplotlib')
+def test_files_of_variants(plain, tmp_path):
     paths = variants.run(Namespace(output=tmp_path, poses=5))
     assert {path.name for path in paths} == {'variants.png', 'variants.csv'}
     assert all(path.stat().st_size > 0 for path in paths)

@@ -280,7 +280,7 @@ def test_bases_without_a_tip():
 
 @pytest.mark.parametrize('shape', ['star', 'comb', 'snake'])
 def test_the_largest_robots_take_no_time(shape):
-    count = 1000
+    count = 400
     branches = {
         'star': [f'base r:a{i} r:b{i}' for i in range(count)],
         'comb': ['base ' + ' '.join(f'r:s{i}' for i in range(count))]
@@ -290,7 +290,7 @@ def test_the_largest_robots_take_no_time(shape):
     robot = RobotModel.from_urdf_text(tree_xml(*branches))
     start = time.process_time()
     tips = tip_candidates(robot, 'base')
-    assert time.process_time() - start < 10.0
+    assert time.process_time() - start < 1.6
     assert len(tips) == (1 if shape == 'snake' else count)
 
 
