@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
+from uuid import uuid4
 
-from action_msgs.msg import GoalStatus
+from action_msgs.msg import GoalInfo, GoalStatus
 from action_msgs.srv import CancelGoal
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action.client import ClientGoalHandle
@@ -66,7 +67,11 @@ class ControllerGoal:
         self._agreed = self._refused = False
         self._sent_at, self._asked_at = now, -float('inf')
         self._cancel_at: float | None = None
-        self._answer = client.send_goal_async(goal, self._on_feedback)
+        identifier = GoalInfo().goal_id
+        identifier.uuid = list(uuid4().bytes)
+        # For what is asked of the controller before it has answered: its answer may be lost.
+        self._unanswered = ClientGoalHandle(client, identifier, None)
+        self._answer = client.send_goal_async(goal, self._on_feedback, identifier)
         self._answer.add_done_callback(self._on_done)
 
     @property
@@ -100,6 +105,8 @@ class ControllerGoal:
             if self._cancel_at is None:
                 self._cancel_at = now
             self._cancel(now)
+        elif outcome is None and self.overdue(now):
+            self._ask_again_for_result(self._unanswered, now)
         return outcome
 
     def _rejection(self) -> TrajectoryOutcome | None:
@@ -132,6 +139,8 @@ class ControllerGoal:
             answer = future.result()
             if answer.status != GoalStatus.STATUS_UNKNOWN:
                 return self._outcome(answer)
+            if self._handle is None:  # it may be on its way
+                continue
             servers = self._client.servers()
             if len(servers) == 1:  # of several, another one may have it
                 here = servers & self._servers
@@ -171,9 +180,7 @@ class ControllerGoal:
 
     def _cancel(self, now: float) -> None:
         """Ask for the cancellation until the controller agrees, and then for the result."""
-        handle = self._handle
-        if handle is None:
-            return
+        handle = self._handle or self._unanswered
         if self._agreed:
             self._ask_again_for_result(handle, now)
             return
@@ -189,7 +196,7 @@ class ControllerGoal:
         self, handle: ClientGoalHandle, answer: CancelGoal.Response, now: float
     ) -> None:
         if answer.goals_canceling:
-            self._agreed, self._refused = True, False
+            self._agreed, self._refused, self._handle = True, False, handle
             self._result_at = now + self._result_pause
         elif answer.return_code in (
             _RESPONSE.ERROR_UNKNOWN_GOAL_ID,

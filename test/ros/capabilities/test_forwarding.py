@@ -8,6 +8,7 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes
 import numpy as np
 import pytest
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -327,6 +328,18 @@ def test_a_result_that_was_lost_is_asked_for_again(setup, controller, seconds, t
     if stops:
         setup.stop()
     assert goal.result()[0] == end
+
+
+@pytest.mark.parametrize('stops', [True, False])
+def test_a_goal_whose_acceptance_was_lost_is_canceled_and_ends(
+    setup, controller, stops, monkeypatch
+):
+    monkeypatch.setattr(rclpy_implementation.ActionServer, 'send_goal_response', lambda *_: None)
+    goal = setup.send(controller, 60.0 if stops else 1.0)
+    if stops:
+        setup.stop()
+    end, _ = goal.result()
+    assert (end, controller.canceled) == (('aborted', 1) if stops else ('succeeded', 0))
 
 
 def test_a_goal_that_the_controller_does_not_know_any_more_is_over(setup):
