@@ -10,12 +10,11 @@ import numpy as np
 
 from ik_service.arm.group import ArmGroup, GroupSettings
 from ik_service.arm.hands import hands_of
-from ik_service.arm.joint_state import PostureSpace
+from ik_service.arm.postures import LinkFrames, PostureSpace
 from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.link_frames import LinkFrames
 from ik_service.kinematics.link_poses import link_poses
 from ik_service.model.groups.planning_group import named_states, PlanningGroup
 from ik_service.model.motion_bounds import MotionBounds

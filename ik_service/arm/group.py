@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ik_service.arm.joint_state import PostureSpace
+from ik_service.arm.postures import PostureSpace
 from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import ChainError, OptionError
 from ik_service.kinematics.chain import KinematicChain

@@ -9,7 +9,7 @@ import threading
 import numpy as np
 
 from ik_service.arm.arm import Arm
-from ik_service.arm.joint_state import check_lengths, check_near, FARTHEST, MOST_NAMES
+from ik_service.arm.postures import check_lengths, check_near, FARTHEST, MOST_NAMES
 
 _KEPT_NAME_LISTS = 64  # likewise, of joints whose states were chosen
 _LONGEST_KEPT = 1000  # names; longer lists are resolved anew
@@ -53,7 +53,7 @@ class MeasuredState:
             is not that of the names.
         :raises ArgumentError: the lengths differ or a joint is named twice, and nothing of the
             message is taken; or joints of the chain are not finite or farther than
-            :data:`~ik_service.arm.joint_state.FARTHEST`, and the others are taken. Such a
+            :data:`~ik_service.arm.postures.FARTHEST`, and the others are taken. Such a
             position of a joint outside the chain is left out, as drivers send NaN for those they
             do not measure.
         """

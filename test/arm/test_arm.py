@@ -12,8 +12,8 @@ from support.ros.servers import panda_arm, posture_of, TREE, tree_arm
 
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.hands import Hand
-from ik_service.arm.joint_state import PostureSpace
 from ik_service.arm.measured_state import MeasuredState
+from ik_service.arm.postures import PostureSpace
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ArgumentError, UnknownJointError, UnknownLinkError
 from ik_service.robot import Robot

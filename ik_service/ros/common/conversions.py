@@ -38,26 +38,6 @@ def matrix_from_transform(transform: Transform, field: str = 'transform') -> np.
     )
 
 
-def matrices_from_poses(poses: np.ndarray) -> np.ndarray:
-    """
-    Return many poses as matrices, each as :func:`matrix_from_pose` does.
-
-    :param poses: (N, 7) positions [m] and quaternions (x, y, z, w), of about unit length.
-    :returns: (N, 4, 4).
-    """
-    norms = [math.hypot(*quaternion) for quaternion in poses[:, 3:].tolist()]
-    x, y, z, w = poses[:, 3:].T / np.array(norms)
-    xx, yy, zz = 2.0 * x * x, 2.0 * y * y, 2.0 * z * z
-    xy, xz, yz = 2.0 * x * y, 2.0 * x * z, 2.0 * y * z
-    wx, wy, wz = 2.0 * w * x, 2.0 * w * y, 2.0 * w * z
-    T = np.zeros((len(poses), 4, 4))
-    T[:, 0, 0], T[:, 0, 1], T[:, 0, 2] = 1.0 - yy - zz, xy - wz, xz + wy
-    T[:, 1, 0], T[:, 1, 1], T[:, 1, 2] = xy + wz, 1.0 - xx - zz, yz - wx
-    T[:, 2, 0], T[:, 2, 1], T[:, 2, 2] = xz - wy, yz + wx, 1.0 - xx - yy
-    T[:, :3, 3], T[:, 3, 3] = poses[:, :3], 1.0
-    return T
-
-
 def pose_from_matrix(T: np.ndarray) -> Pose:
     """Return a rigid transform (4, 4) as a pose message."""
     x, y, z, w = quaternion_xyzw_from_rotation(T[:3, :3])

@@ -18,8 +18,8 @@ from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup, PreparedSolver
-from ik_service.arm.joint_state import check_lengths, PostureSpace
 from ik_service.arm.measured_state import MeasuredState
+from ik_service.arm.postures import check_lengths, PostureSpace
 from ik_service.arm.task_solving import TestOf
 from ik_service.common.threads import give_way
 from ik_service.exceptions import ArgumentError, UnknownJointError

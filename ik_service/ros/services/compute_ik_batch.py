@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 from dataclasses import dataclass
+import math
 import time
 
 from builtin_interfaces.msg import Time
@@ -15,12 +16,11 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.arm.arm import Arm
 from ik_service.arm.compilation import BatchPreparation
-from ik_service.arm.joint_state import FARTHEST
 from ik_service.arm.measured_state import MeasuredState
+from ik_service.arm.postures import FARTHEST
 from ik_service.common.quaternions import UNIT_TOLERANCE
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import CompilationError
-from ik_service.ros.common.conversions import matrices_from_poses
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
 from ik_service.ros.requests.service_handler import BackgroundHandler, bring_inside, ServiceContext
@@ -120,7 +120,7 @@ class BatchRequest:
         :param T_base_frame: (4, 4) [m]; None for the base itself.
         :returns: (k, 4, 4) T_base_link [m].
         """
-        T = matrices_from_poses(self.poses[rows])
+        T = _matrices_from_poses(self.poses[rows])
         if goal.T_link_point is not None:
             T = T @ inverse_transform(goal.T_link_point)
         return T if T_base_frame is None else T_base_frame @ T
@@ -157,6 +157,27 @@ def _rows_of(request: GetCartesianPath.Request) -> np.ndarray:
         for p, q in ((pose.position, pose.orientation) for pose in request.waypoints)
     ]
     return np.array(rows).reshape(-1, 7)
+
+
+def _matrices_from_poses(poses: np.ndarray) -> np.ndarray:
+    """
+    Return many poses as matrices, each as
+    :func:`~ik_service.ros.common.conversions.matrix_from_pose` does.
+
+    :param poses: (N, 7) positions [m] and quaternions (x, y, z, w), of about unit length.
+    :returns: (N, 4, 4).
+    """
+    norms = [math.hypot(*quaternion) for quaternion in poses[:, 3:].tolist()]
+    x, y, z, w = poses[:, 3:].T / np.array(norms)
+    xx, yy, zz = 2.0 * x * x, 2.0 * y * y, 2.0 * z * z
+    xy, xz, yz = 2.0 * x * y, 2.0 * x * z, 2.0 * y * z
+    wx, wy, wz = 2.0 * w * x, 2.0 * w * y, 2.0 * w * z
+    T = np.zeros((len(poses), 4, 4))
+    T[:, 0, 0], T[:, 0, 1], T[:, 0, 2] = 1.0 - yy - zz, xy - wz, xz + wy
+    T[:, 1, 0], T[:, 1, 1], T[:, 1, 2] = xy + wz, 1.0 - xx - zz, yz - wx
+    T[:, 2, 0], T[:, 2, 1], T[:, 2, 2] = xz - wy, yz + wx, 1.0 - xx - yy
+    T[:, :3, 3], T[:, 3, 3] = poses[:, :3], 1.0
+    return T
 
 
 def _seeds_of(state: RobotState, count: int) -> np.ndarray | None:
