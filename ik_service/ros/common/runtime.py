@@ -145,6 +145,16 @@ def _leave(code: int, worker: threading.Thread) -> int:
     return code
 
 
+def _of_moveit(reason: str) -> str:
+    """Return what to do with a file that has no ros__parameters, as most of MoveIt's."""
+    if 'before ros__parameters' not in reason:
+        return ''
+    return (
+        "; a parameter file begins with 'ik_service: {ros__parameters: …'. Of a MoveIt "
+        'configuration the parameters srdf and joint_limits take the files; others are not used'
+    )
+
+
 @contextmanager
 def ros(args: list[str] | None = None) -> Iterator[None]:
     """
@@ -161,7 +171,7 @@ def ros(args: list[str] | None = None) -> Iterator[None]:
     except Exception as error:  # the classes for it are private to rclpy
         if _security_enabled():
             raise IkServiceError(_refused(error)) from error
-        raise ArgumentError('command line', str(error)) from error
+        raise ArgumentError('command line', f'{error}{_of_moveit(str(error))}') from error
     try:
         yield
     finally:

@@ -10,9 +10,10 @@ import tempfile
 
 import pytest
 
+from ik_service.exceptions import ArgumentError
 from ik_service.ros.common import domain
 from ik_service.ros.common.domain import DOMAINS, NoFreeDomainError, own_domain
-from ik_service.ros.common.runtime import shows_help
+from ik_service.ros.common.runtime import ros, shows_help
 
 PROGRAM = """
 import sys, time
@@ -137,6 +138,16 @@ def test_help_is_printed_and_nothing_starts(monkeypatch, capsys, name, word):
 def test_words_for_ros_are_not_looked_at(capsys, words):
     assert not shows_help(words, 'ik_node', 'Solves.')
     assert capsys.readouterr().out == ''
+
+
+def test_a_parameter_file_of_moveit_is_refused_with_what_takes_its_files(tmp_path):
+    file = tmp_path / 'kinematics.yaml'
+    file.write_text('arm:\n  kinematics_solver_timeout: 0.005\n')
+    with (
+        pytest.raises(ArgumentError, match=r'kinematics\.yaml.*parameters srdf and joint_limits'),
+        ros(['--ros-args', '--params-file', str(file)]),
+    ):
+        pass
 
 
 def test_two_reservations_differ_and_are_released(monkeypatch, tmp_path):
