@@ -22,7 +22,7 @@ MANIFEST = 'package.xml'  # name of the file that makes a folder a package
 
 _LONGEST_MANIFEST = 2**18  # [byte]: a hundred times the usual length
 _MOST_ENTRIES = 4096  # of a folder that is searched: enough for any workspace, quick for a mirror
-_DEPTH = 3  # levels below a named folder: workspace, src, repository, package
+_DEPTH = 4  # levels below a named folder: workspace, src, repository, stack of packages, package
 _COMMENT = re.compile(rb'<!--.*?-->', re.DOTALL)
 _NAME = re.compile(rb'<name>\s*([A-Za-z0-9_-]{1,200})\s*</name>')
 
@@ -33,7 +33,7 @@ class PackageFolders:
 
     :param around: folders that hold the file of the description, the innermost first; a package
         is one of them, or lies directly in one.
-    :param named: folders that the user names: packages, or folders up to three levels above them.
+    :param named: folders that the user names: packages, or folders up to four levels above them.
     """
 
     def __init__(self, around: Iterable[Path], named: Iterable[Path]) -> None:

@@ -195,7 +195,7 @@ class RobotModel:
         """
         Return a copy whose meshes, and files of an SRDF's xacro, are found in more packages.
 
-        :param package_dirs: folders that are packages, or in which they lie, up to three levels
+        :param package_dirs: folders that are packages, or in which they lie, up to four levels
             down; they go before installed packages. A string would be a sequence of letters.
         :raises ArgumentError: this is no sequence of paths.
         """

@@ -29,7 +29,7 @@ POSITION_TOLERANCE = 1e-3
 
 ORIENTATION_TOLERANCE = np.radians(0.5)  # orientation error up to which it does [rad]
 
-_PATIENCE = 20.0  # with a target [s]
+_PATIENCE = 60.0  # with a target while the arm moves: a PR2 lifts its torso by 6 mm/s [s]
 _AT_REST = 2e-3  # speed of the fastest joint [rad/s] or [m/s]
 _REST_TIME = 0.3  # for how long it has to be so slow [s]
 _STUCK_TIME = 1.0  # the same away from the target: a busy computer can hold a motion up [s]

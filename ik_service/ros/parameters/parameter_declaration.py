@@ -11,7 +11,7 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_service.common.quoting import quote, truncate
+from ik_service.common.quoting import listed, quote, truncate
 from ik_service.common.shared_parameters import files_for_others, given_to_all_nodes
 from ik_service.exceptions import OptionError
 from ik_service.ros.parameters.mapping_parameters import declare_nested, MappingSpec
@@ -189,9 +189,12 @@ def _refuse_unknown(node: Node) -> None:
     declared = node.list_parameters([], 0).names
     unknown = [n for n in _given(node) if n not in declared and not n.startswith(_OF_ROS)]
     shared = given_to_all_nodes() if unknown else ()
+    refused = sorted(name for name in unknown if name not in shared)
+    if refused:
+        others = f'; nor are there {listed(refused[1:])}' if refused[1:] else ''
+        reason = no_such_parameter(refused[0], declared)
+        raise OptionError(truncate(refused[0]), f'{reason}{others}')
     for name in unknown:
-        if name not in shared:
-            raise OptionError(truncate(name), no_such_parameter(name, declared))
         node.get_logger().warning(
             f'{truncate(name)}, which a parameter file gives to all nodes, is ignored: '
             f'{no_such_parameter(name, declared)}'

@@ -279,7 +279,11 @@ def test_without_a_valid_form_none_is_suggested(value):
 @pytest.mark.parametrize(
     ('module', 'parameters', 'sentence'),
     [
-        (NODE, {'publish_rat': 50.0}, 'publish_rat: there is no such parameter; is publish_rate'),
+        (
+            NODE,
+            {'publish_rat': 50.0, 'quux': 1, 'ee_frame': 'tool0'},
+            '; nor are there publish_rat, quux',
+        ),
         ('ik_service.ros.sim.main', {'nois': 0.1}, 'is faults.noise meant'),
         ('ik_service.extras.viewer.main', {'prt': 8081}, 'is port meant'),
         (NODE, {'publish_rate': 50}, 'publish_rate: wrong type: has to be a number with a dec'),
