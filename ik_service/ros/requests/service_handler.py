@@ -179,7 +179,8 @@ class ServiceHandler:
             return (lambda joint_names: None), ()
         answered = posture.copy()
         bring_inside(measured.arm, chosen, answered)
-        found = avoidance(self._collisions, measured.arm, state, answered, self._frames)
+        field = 'start_state' if isinstance(request, GetCartesianPath.Request) else 'robot_state'
+        found = avoidance(self._collisions, measured.arm, state, answered, self._frames, field)
         return found.test, found.notes
 
     def _answer_with_code(

@@ -67,7 +67,12 @@ class Avoidance:
 
 
 def avoidance(
-    collisions: CheckedWorld, arm: Arm, state: RobotState, posture: np.ndarray, frames: Frames
+    collisions: CheckedWorld,
+    arm: Arm,
+    state: RobotState,
+    posture: np.ndarray,
+    frames: Frames,
+    field: str = 'robot_state',
 ) -> Avoidance:
     """
     Return the collision checks of a request.
@@ -77,6 +82,7 @@ def avoidance(
 
     :param posture: (m,) full posture of the request [rad] or [m].
     :param frames: frames besides the links.
+    :param field: name of the state in the request, for messages.
     :raises RequestError: COLLISION_CHECKING_UNAVAILABLE where checks are required and there are
         none; INVALID_ROBOT_STATE for an attached object that is faulty.
     """
@@ -94,11 +100,11 @@ def avoidance(
     if not checker.has_geometry:
         notes.append('the robot has no collision geometry, so it is not checked itself')
     known = checker.world
-    world = world_of_state(state, known, Placing(arm, posture, frames))
+    world = world_of_state(state, known, Placing(arm, posture, frames), field)
     left_out = [name for name in known.attached if name not in world.attached]
     if left_out:
         notes.append(
-            'robot_state with is_diff false and without them detaches ' + ', '.join(left_out[:5])
+            f'{field} with is_diff false and without them detaches ' + ', '.join(left_out[:5])
         )
     positions = arm.postures.by_name(posture)
     checker = checker if world is known else checker.with_world(world)

@@ -306,3 +306,6 @@ def test_an_object_that_the_request_attaches_counts(planning):
     long = planning.answer(request)
     assert code_of(long) is ErrorCode.START_STATE_IN_COLLISION
     assert 'rod' in long.error_code.message
+    state.attached_collision_objects[0].link_name = 'gone'
+    message = planning.answer(request).error_code.message
+    assert message.startswith('start_state.attached_collision_objects[0]')

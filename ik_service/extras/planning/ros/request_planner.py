@@ -155,7 +155,7 @@ class RequestPlanner:
         arm, state = measured.arm, request.start_state
         collisions, frames = scene or self._collisions, scene.frames if scene else self._frames
         problem = motion_problem(request, measured, frames, self.settings, self.motion)
-        avoided = avoidance(collisions, arm, state, problem.posture, frames)
+        avoided = avoidance(collisions, arm, state, problem.posture, frames, 'start_state')
         try:
             test = avoided.test(problem.chain.joint_names)
             plan = self._planned(request, problem, arm, test, canceled)
