@@ -22,7 +22,7 @@ from ik_service.extras.conformance.answers import (
     NoAnswerError,
     NotSupportedError,
 )
-from ik_service.ros.common.actions import ThreadSafeActionClient
+from ik_service.ros.common.actions import NodeWithActions, ThreadSafeActionClient
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.common.runtime import ros, spinning_node
 
@@ -217,7 +217,7 @@ def connected(
     """
     with ros(list(ros_arguments)):
         try:
-            node = Node(_NAME, namespace=namespace or None)
+            node = NodeWithActions(_NAME, namespace=namespace or None)
         except InvalidNamespaceException as error:
             reason = str(error).splitlines()[0]
             raise ArgumentError('--namespace', reason) from error
