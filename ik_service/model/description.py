@@ -36,6 +36,7 @@ MAX_TAG_BYTES = 2**18  # longest single tag or comment [byte]
 NEEDS_XACRO = 'expand the file with xacro first, or give the path of a file called *.xacro'
 """Part of the message about a text that is a program of xacro."""
 
+_BEFORE_DECLARATION = re.compile(rb'(?:\s+|<!--.*?-->)*+(?=<\?xml\s)', re.DOTALL)
 _CHUNK_BYTES = 2**16  # that are given to the parser at once [byte]
 _LINED_DEPTH = 3  # lines of elements down to here are kept: the parts of links, joints, groups
 _XACRO = 'xacro'
@@ -127,8 +128,10 @@ class _Reader:
     def feed(self, text: str) -> None:
         data = self._encoded(text)
         self._declares, self._expresses = 'xmlns' in text, '${' in text
-        # An XML declaration must come first, but text in a program often starts with a new line.
-        stripped = data.lstrip()
+        # An XML declaration must come first, but text in a program often starts with a new line,
+        # and that in a file with a comment on its licence, which TinyXML takes.
+        before = _BEFORE_DECLARATION.match(data)
+        stripped = data[before.end() :] if before else data.lstrip()
         self._skipped_lines = data[: len(data) - len(stripped)].count(b'\n')
         try:
             for start in range(0, len(stripped), _CHUNK_BYTES):
