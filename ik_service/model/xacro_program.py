@@ -174,8 +174,9 @@ def _limit(kind: int, value: int) -> None:
     """Lower a limit of this process; a limit that is lower already stays."""
     with suppress(ValueError, OSError):
         _, hard = resource.getrlimit(kind)
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (value, value))
+        # One more, as the first limit of computing time has a signal of its own.
+        hard = value + 1 if hard == resource.RLIM_INFINITY else min(value + 1, hard)
+        resource.setrlimit(kind, (min(value, hard), hard))
 
 
 if __name__ == '__main__':

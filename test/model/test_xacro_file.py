@@ -276,6 +276,12 @@ def test_time_is_bounded(write, monkeypatch):
     assert_refused(write(BOMB), 'xacro takes longer than 1 s')
 
 
+def test_a_computer_that_is_busy_has_more_time(arm, monkeypatch):
+    monkeypatch.setattr(xacro_file, 'MAX_SECONDS', 0.01)  # of computing, a whole second
+    monkeypatch.setattr(xacro_file, '_BUSY', 6000.0)
+    assert iks.Robot.from_urdf(arm).name == 'arm'
+
+
 def test_memory_is_bounded(write, monkeypatch):
     monkeypatch.setattr(xacro_file, 'MAX_MEMORY', 200 * 2**20)
     file = write(f'{HEAD}<link name="${{\'x\' * 10**9}}"/></robot>')
