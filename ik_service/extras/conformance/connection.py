@@ -48,9 +48,13 @@ class ServerConnection:
     def wait_for(self, kind: type, service: str) -> None:
         """Wait until a service is there; NoServerError if it does not appear in time."""
         if not self.waited_for(self._client(kind, service).service_is_ready):
+            name = self.full_name(service)
+            types = dict(self.node.get_service_names_and_types()).get(name, [])
+            others = [each for each in types if not each.endswith(f'/{kind.__name__}')]  # not ours
             raise ServerMissingError(
-                f'nobody serves {self.full_name(service)} after {self.patience:g} s; '
-                '--namespace and --ros-args -r lead to another name'
+                f'nobody serves {name} after {self.patience:g} s'
+                + (f' but one as {", ".join(others)}' if others else '')
+                + '; --namespace and --ros-args -r lead to another name'
             )
 
     def offers(self, kind: type, service: str) -> bool:

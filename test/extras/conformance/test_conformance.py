@@ -22,6 +22,7 @@ from ik_service.exceptions import IkServiceError
 from ik_service.extras.conformance import subject as subjects
 from ik_service.extras.conformance.answers import CheckFailedError
 from ik_service.extras.conformance.check import Check, Outcome, Verdict
+from ik_service.extras.conformance.connection import ServerMissingError
 from ik_service.extras.conformance.main import parse
 from ik_service.extras.conformance.report import (
     listing,
@@ -258,6 +259,16 @@ def test_a_group_has_to_be_named_where_none_is_known(rig):
     server.defect = only_groups('bob')
     with pytest.raises(GroupNeededError, match='--group'):
         prepare(connection, Choice(PANDA), SETTINGS, 60.0)
+
+
+def test_a_service_of_another_type_is_named(rig, monkeypatch):
+    _, connection = rig
+    types = ['moveit_msgs/srv/GetMotionPlan', 'std_srvs/srv/Trigger']
+    found = [(connection.full_name('other'), types)]
+    monkeypatch.setattr(connection.node, 'get_service_names_and_types', lambda: found)
+    connection.patience = 0.1
+    with pytest.raises(ServerMissingError, match='but one as std_srvs/srv/Trigger; --namespace'):
+        connection.wait_for(GetMotionPlan, 'other')
 
 
 def test_a_silent_server_is_left_to_the_checks(rig):
