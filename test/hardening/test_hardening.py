@@ -23,8 +23,8 @@ from hardening.workplace import LONG, wanted
 @pytest.mark.parametrize(
     ('fuzz', 'count'),
     [
-        (partial(fuzz_requests, huge=0.005), 400),
-        (fuzz_groups, 300),
+        (partial(fuzz_requests, huge=0.005), 200),
+        (fuzz_groups, 150),
         pytest.param(fuzz_parameters, 60, marks=pytest.mark.slow),
         (fuzz_paths, 60),
     ],

@@ -447,7 +447,7 @@ def test_a_twist_in_the_lost_direction_of_a_wrist_makes_no_joint_fast():
     assert rig.goal.status.code is ServoCode.HALT_FOR_SINGULARITY
 
 
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(2))
 @pytest.mark.parametrize('arm', [panda, ur5e])
 def test_from_wherever_a_direction_has_led_its_opposite_leads_back(arm, seed):
     """Drive into whatever comes, then the other way: the tip must follow at once."""

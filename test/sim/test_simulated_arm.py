@@ -353,7 +353,6 @@ def overshoot(name, engine, rate, sending):
     ('name', 'rate', 'sending'),
     [
         ('panda', 50.0, 0),
-        ('panda', 50.0, 3),
         ('panda', 20.0, 2),
         ('panda', 100.0, 2),
         ('ur5e', 50.0, 3),

@@ -373,7 +373,7 @@ def test_the_checks_of_a_defect_fail_and_others_pass(ros_context, monkeypatch, s
     checks = checks_of(section)
     if section == 'motions' and fails:  # a right server passes all; others are asked in less time
         checks = [c for c in checks if c.name in (*fails.split(), *QUICK)]
-    settings = {'move': True} if section == 'motions' else {'count': 20, 'change_world': True}
+    settings = {'move': True} if section == 'motions' else {'count': 8, 'change_world': True}
     with (
         panda_subject(ros_context, **settings) as (server, subject),
         serving(section, server, subject, defects),

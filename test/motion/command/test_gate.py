@@ -113,7 +113,7 @@ def test_a_limit_that_is_crossed_only_between_two_points_is_seen():
     assert not TrajectoryGate().admit(motion, wide, NOW - 0.05)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_extremes_between_points_are_exact(data):
     number = st.floats(-3.0, 3.0)

@@ -163,9 +163,9 @@ def test_a_stall_between_the_time_of_a_tick_and_its_command(interface):
 @pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, True)])
 def test_whatever_happens_a_controller_moves_within_the_limits(seed, jerk):
     storm = WindowStorm(panda_solver(), seed, jerk)
-    storm.run(3000)
+    storm.run(1500)
     seen = storm.windows
-    assert seen.messages > 300
+    assert seen.messages > 150
     figures = 'speed', 'step', 'acceleration', 'rest speed', 'rest acceleration'
     for figure in (*figures, 'jerk', 'rest jerk'):  # none without limits of jerk
         assert seen.worst.get(figure, 0.0) <= 1.021, (figure, seen.moments[figure])
@@ -184,12 +184,12 @@ def test_an_acceleration_that_is_no_longer_allowed_ends_within_the_jerk():
     assert wire.run(2.0).judged().gate == 0
 
 
-@pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, False), (3, True)])
+@pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (3, True)])
 def test_whatever_happens_velocities_stay_within_the_limits_and_end_with_zeros(seed, jerk):
     storm = VelocityStorm(panda_solver(), seed, jerk)
-    storm.run(3000)
+    storm.run(1500)
     seen = storm.velocities
-    assert seen.messages > 300
+    assert seen.messages > 150
     assert seen.worst['velocity'] <= 1.0 + 1e-5
     assert seen.worst['acceleration'] <= 1.0 + 1e-4
     assert (seen.malformed, storm.ended) == (0, 0)

@@ -137,7 +137,7 @@ NAMES = st.sampled_from(['panda_joint1', 'panda_joint7', 'panda_finger_joint2', 
 LINKS = st.sampled_from(['', TIP, 'panda_link0', 'panda_link4', 'panda_leftfinger', 'tail', '/'])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_random_requests_get_correct_answers(panda_model, data):
     server = Server(panda_model, timeout=0.005)

@@ -36,7 +36,7 @@ from ik_service.solvers.options import LimitStrategy
 
 SOLVERS = iks.solver_names()
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-SEEDED = settings(deadline=None, derandomize=True, max_examples=500)
+SEEDED = settings(deadline=None, derandomize=True, max_examples=200)
 
 
 def two_links(lower, upper):

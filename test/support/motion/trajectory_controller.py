@@ -252,9 +252,12 @@ class TrajectoryController:
 
     def _row(self, message: Trajectory, point: Point) -> _Row:
         """Return a point in the order of the joints."""
-        columns = [message.joint_names.index(name) for name in self.joints]
         parts = (point.positions, point.velocities, point.accelerations)
-        return _Row(point.time, *(np.array(part)[columns] if part else None for part in parts))
+        rows = [np.array(part) if part else None for part in parts]
+        if message.joint_names != self.joints:
+            columns = [message.joint_names.index(name) for name in self.joints]
+            rows = [None if row is None else row[columns] for row in rows]
+        return _Row(point.time, *rows)
 
 
 def _between(left: _Row, right: _Row, now: float) -> _Row:
