@@ -195,6 +195,10 @@ def test_fields_are_filled_at_every_depth():
         (PoseStamped, '{header: {stamp: {sec: 2.7}}}', 'stamp.sec has to be int32, not 2.7'),
         (CollisionObject, '{primitives: [{types: 1}]}', r'no field primitives\[0\]\.types'),
         (JointState, '{position: [a]}', 'position has to be sequence<double>'),
+        (JointState, '{name: abc}', "name has to be sequence<string>, not 'abc'"),
+        (JointState, '{name: [1, 2]}', r'name has to be sequence<string>, not \[1, 2\]'),
+        (JointState, '{header: {stamp: {sec: 3000000000}}}', 'sec has to be int32'),
+        (CollisionObject, '{primitives: [1]}', r'primitives has to be sequence<.*, not \[1\]'),
         (SetBool.Request, '{data: 1}', 'data has to be boolean, not 1'),
     ],
 )  # fmt: skip

@@ -419,6 +419,14 @@ def graph() -> Iterator[Graph]:
 
 _ELEMENT = re.compile(r'(?:sequence<)?([\w/]+)(?:, \d+>|>|\[\d+\])')
 
+_PLAIN: Mapping[str, Callable[[], Any]] = {
+    'string': str,
+    'wstring': str,
+    'boolean': bool,
+    'octet': bytes,
+}
+"""Elements of sequences that are neither numbers nor messages."""
+
 
 class ValueTextError(IkServiceError):
     """Text that stands for no value of a type."""
@@ -481,13 +489,19 @@ def _converted(field: Any, value: Any, kind: str, label: str) -> Any:  # noqa: A
         return np.array(value, field.dtype)
     if isinstance(field, Sequence):
         element = _ELEMENT.fullmatch(kind)
-        if element is not None and '/' in element[1]:
-            made = find_type(element[1], 'msg')
-            rows = enumerate(value)
-            return [filled(made(), entry, f'{label}[{number}].') for number, entry in rows]
-        return list(value)
+        if not isinstance(value, list):
+            raise TypeError
+        if element is None:  # of texts of bounded length
+            return value
+        made = _PLAIN.get(element[1]) or find_type(element[1], 'msg')
+        rows = enumerate(value)
+        return [
+            _converted(made(), each, element[1], f'{label}[{number}]') for number, each in rows
+        ]
     if isinstance(value, bool) or not isinstance(value, (int, type(field))):
         raise TypeError  # a number would be cut, or a text be read as one
+    if isinstance(field, int) and not np.iinfo(kind).min <= value <= np.iinfo(kind).max:
+        raise OverflowError
     return type(field)(value)
 
 
