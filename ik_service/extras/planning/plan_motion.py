@@ -191,8 +191,7 @@ def plan_motion(
     The same arguments give the same plan, unless the time runs out.
 
     :param chain: the chain that moves.
-    :param start: (n,) where it starts [rad] or [m]; from slightly outside the limits it first
-        comes inside.
+    :param start: (n,) where it starts [rad] or [m]; from outside the limits it first comes inside.
     :param goals: a joint vector (n,), a pose (4, 4) T_base_tip, a :class:`~ik_service.Task`, or
         several of these, one of which is to be met. Several postures of a pose are goals at once.
     :param collisions: checker of the collisions to avoid, a :class:`~ik_service.CollisionChecker`.
@@ -411,12 +410,15 @@ class _Planner:
             return None, None
         path = search.shortened(path, self._units, seed, stopped)
         motion = constrained_trajectory(chain, path, timing, self._check, projection, stopped)
-        if motion is not None and (self._outside != self._start).any():
-            inside = timing.timed(chain, np.array([self._outside, self._start]))
-            motion = joined([inside, motion])
-            if self._check.first_fault(motion) is not None:
-                motion = None
-        return path, motion
+        return path, self._from_outside(motion)
+
+    def _from_outside(self, motion: JointTrajectory | None) -> JointTrajectory | None:
+        """Return a motion after that from outside the limits; None where this meets a body."""
+        if motion is None or (self._outside == self._start).all():
+            return motion
+        inside = self._timing.timed(self._chain, np.array([self._outside, self._start]))
+        whole = joined([inside, motion])
+        return whole if self._check.first_fault(whole) is None else None
 
     def _bounds(self, postures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the bounds of a search: the limits, or half a turn about the start."""
@@ -433,9 +435,11 @@ class _Planner:
             line = tool_line(
                 self._chain, self._start, goal, self._check, self._timing, self._clock.left
             )
-            if line.trajectory is not None:
-                return self._planned(line.trajectory, line.rows)
-            reason, bodies = line.reason, line.bodies
+            motion = self._from_outside(line.trajectory)
+            if motion is not None:
+                return self._planned(motion, line.rows)
+            reason = line.reason or 'the start cannot come inside the limits without a collision'
+            bodies = line.bodies
         status = PlanStatus.NO_PLAN
         return self._failed(status if bodies else self._clock_status(status), reason, bodies)
 
