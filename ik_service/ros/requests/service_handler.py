@@ -49,6 +49,7 @@ class SolveRecord(NamedTuple):
 
 
 _SOURCE = 'ik_service'
+_THREADS = 2  # requests of a service that takes long that are worked on at once
 _HAS_MESSAGE = hasattr(MoveItErrorCodes(), 'message')  # ROS 2 Humble has only the number
 
 
@@ -127,12 +128,18 @@ class ServiceHandler:
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
 
     :param context: the parts of the node.
+    :cvar background: work that takes long, in a word: it is done in threads of its own, which
+        yield to those that move the arm; empty for none.
     :ivar measured: the measured state, and with it the arm, that requests are answered for; None
         before there is one.
     :ivar statistics: outcomes of the requests.
     """
 
+    background = ''
+
     def __init__(self, context: ServiceContext) -> None:
+        work = self.background
+        self._workers = ThreadPoolExecutor(_THREADS, work, give_way) if work else None
         self.measured: MeasuredState | None = None
         self.statistics = RequestStatistics()
         self._clock = context.clock
@@ -145,15 +152,10 @@ class ServiceHandler:
         """Fill in the response to a request and return it."""
 
         def answer() -> str:
-            measured = require_arm(self.measured)
-            return self._run(lambda: self._answer(request, measured, response))
+            return self._answer(request, require_arm(self.measured), response)
 
         self._answer_with_code(getattr(response, 'error_code', None), answer)
         return response
-
-    def _run(self, work: Callable[[], str]) -> str:
-        """Return the message of the work of an answer."""
-        return work()
 
     def _answer(self, request: Any, measured: MeasuredState, response: Any) -> str:  # noqa: ANN401
         """Fill in the answer; return the message of success, or without a code the outcome."""
@@ -188,7 +190,8 @@ class ServiceHandler:
     ) -> None:
         """Answer a request with the message returned, and its code: success, or why not."""
         try:
-            code, message = ErrorCode.SUCCESS, answer()
+            message = self._workers.submit(answer).result() if self._workers else answer()
+            code = ErrorCode.SUCCESS
         except Exception as error:
             code, message = self._code_and_message(error)
         if error_code is not None:
@@ -353,24 +356,3 @@ def start_notes(
         what = 'given elsewhere than where they follow other joints to (<mimic>), and not used'
         notes.append(f'{what}: {", ".join(elsewhere)}')
     return notes
-
-
-THREADS = 2  # requests of a service that are worked on at once
-
-
-class BackgroundHandler(ServiceHandler):
-    """
-    Base of the handlers that take long, whose threads yield to those that move the arm.
-
-    :cvar work: subject of the work, in a word.
-    """
-
-    work = ''
-
-    def __init__(self, context: ServiceContext) -> None:
-        super().__init__(context)
-        self._workers = ThreadPoolExecutor(THREADS, self.work, give_way)
-
-    def _run(self, work: Callable[[], str]) -> str:
-        """Return the message of the work of an answer, which is done in another thread."""
-        return self._workers.submit(work).result()

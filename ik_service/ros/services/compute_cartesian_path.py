@@ -35,10 +35,10 @@ from ik_service.ros.requests.constraints import bounds_of, constrained_chain, mo
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.goals import held_with
 from ik_service.ros.requests.service_handler import (
-    BackgroundHandler,
     bring_inside,
     resolver_of,
     ServiceContext,
+    ServiceHandler,
     start_notes,
     start_posture,
 )
@@ -174,7 +174,7 @@ LONGEST = 2.0**31 - 1.0  # longest motion that fits into a message of ROS [s]
 TIMING = 'built_in'  # timing method of paths
 
 
-class CartesianPathHandler(BackgroundHandler):
+class CartesianPathHandler(ServiceHandler):
     """
     Handler of ``compute_cartesian_path``, which answers as MoveIt does, but with reasons.
 
@@ -184,7 +184,7 @@ class CartesianPathHandler(BackgroundHandler):
     :ivar motion: likewise.
     """
 
-    work = 'paths'
+    background = 'paths'
 
     def __init__(
         self, context: ServiceContext, settings: SolverSettings, motion: FollowerSettings

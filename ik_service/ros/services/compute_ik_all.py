@@ -10,7 +10,7 @@ from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.common.errors import ErrorCode, invalid_goal, invalid_link, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
-from ik_service.ros.requests.service_handler import BackgroundHandler, ServiceContext
+from ik_service.ros.requests.service_handler import ServiceContext, ServiceHandler
 from ik_service.ros.services.compute_ik import (
     chain_start,
     constrained_solver,
@@ -29,7 +29,7 @@ from ik_service.solvers.options import IkOptions
 LONGEST_SEARCH = 2.0  # time after which a search ends with the solutions found [s]
 
 
-class AllSolutionsHandler(BackgroundHandler):
+class AllSolutionsHandler(ServiceHandler):
     """
     Handler of ``compute_ik_all``: the solutions of one pose, nearest to the seed first.
 
@@ -40,7 +40,7 @@ class AllSolutionsHandler(BackgroundHandler):
     :param ik: handler of ``compute_ik``, with whose settings and world it solves.
     """
 
-    work = 'all solutions'
+    background = 'all solutions'
 
     def __init__(self, context: ServiceContext, ik: IkHandler) -> None:
         super().__init__(context)

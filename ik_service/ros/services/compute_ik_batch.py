@@ -23,7 +23,7 @@ from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import CompilationError
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
-from ik_service.ros.requests.service_handler import BackgroundHandler, bring_inside, ServiceContext
+from ik_service.ros.requests.service_handler import bring_inside, ServiceContext, ServiceHandler
 from ik_service.ros.services.compute_ik import (
     chain_start,
     ChainStart,
@@ -254,7 +254,7 @@ class BatchAnswers:
 LONGEST_CALL = 2.0  # time after which no further pose of a call is begun [s]
 
 
-class BatchHandler(BackgroundHandler):
+class BatchHandler(ServiceHandler):
     """
     Handler of ``compute_ik_batch``, which answers every pose as ``compute_ik`` does.
 
@@ -262,7 +262,7 @@ class BatchHandler(BackgroundHandler):
     :ivar preparation: compilation of the kernels.
     """
 
-    work = 'batches'
+    background = 'batches'
 
     def __init__(self, context: ServiceContext, ik: IkHandler) -> None:
         super().__init__(context)

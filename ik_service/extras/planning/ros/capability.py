@@ -28,7 +28,6 @@ from ik_service.ros.common.actions import DeferredActionServer
 from ik_service.ros.common.conversions import write_solution
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.requests.service_handler import (
-    BackgroundHandler,
     require_arm,
     ServiceContext,
     ServiceHandler,
@@ -37,14 +36,14 @@ from ik_service.ros.requests.service_handler import (
 from ik_service.ros.services.line_request import write_trajectory
 
 
-class PlanHandler(BackgroundHandler):
+class PlanHandler(ServiceHandler):
     """
     Handler of ``plan_kinematic_path``, which answers as MoveIt does, but with reasons.
 
     :param planner: plans the motions.
     """
 
-    work = 'plans'
+    background = 'plans'
 
     def __init__(self, context: ServiceContext, planner: RequestPlanner) -> None:
         super().__init__(context)
@@ -67,7 +66,7 @@ class PlanHandler(BackgroundHandler):
             write_trajectory(answer.trajectory, planned.trajectory, arm.root_link)
             return planned.message
 
-        self._answer_with_code(answer.error_code, lambda: self._run(plan))
+        self._answer_with_code(answer.error_code, plan)
         return response
 
 
