@@ -69,16 +69,16 @@ def test_a_folder_counts_by_its_own_name_where_no_manifest_says_otherwise(tmp_pa
 def test_a_folder_around_the_description_needs_no_manifest_below_the_home_folder(
     tmp_path, monkeypatch
 ):
-    folder, beside = package(tmp_path / 'robots' / 'arm'), package(tmp_path / 'robots' / 'hand')
+    folder, beside = package(tmp_path / 'robots' / 'alone'), package(tmp_path / 'robots' / 'hand')
     urdf = folder / 'urdf' / 'arm.urdf'
-    assert found(f'package://arm/{MESH}', urdf) == folder / MESH
+    assert found(f'package://alone/{MESH}', urdf) == folder / MESH
     with pytest.raises(MeshError, match='lies outside'):
-        found('package://arm/../hand/meshes/link.stl', urdf)
+        found('package://alone/../hand/meshes/link.stl', urdf)
     with pytest.raises(MeshError, match='no such package'):
         found(f'package://{beside.name}/{MESH}', urdf)
     monkeypatch.setenv('HOME', str(folder))
     with pytest.raises(MeshError, match='no such package'):
-        found(f'package://arm/{MESH}', urdf)
+        found(f'package://alone/{MESH}', urdf)
 
 
 @pytest.mark.parametrize(

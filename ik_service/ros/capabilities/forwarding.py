@@ -100,6 +100,7 @@ class ControllerGoal:
 
     def attend(self, now: float, canceling: bool) -> TrajectoryOutcome | None:
         """Do the due work; return the outcome of the goal, None before its end."""
+        self._take_cancel_answer(now)  # first, as a result tells of a refusal
         outcome = self._rejection() or self._result() or self._loss(now)
         if outcome is None and canceling:
             if self._cancel_at is None:
@@ -183,18 +184,16 @@ class ControllerGoal:
         handle = self._handle or self._unanswered
         if self._agreed:
             self._ask_again_for_result(handle, now)
-            return
-        if self._cancellation is not None and self._cancellation.done():
-            self._take_cancel_answer(handle, self._cancellation.result(), now)
-            self._cancellation = None
-        if not self._agreed and now - self._asked_at >= _RETRY:
+        elif now - self._asked_at >= _RETRY:
             self._asked_at = now
             self._cancellation = handle.cancel_goal_async()
             self._cancellation.add_done_callback(self._on_done)
 
-    def _take_cancel_answer(
-        self, handle: ClientGoalHandle, answer: CancelGoal.Response, now: float
-    ) -> None:
+    def _take_cancel_answer(self, now: float) -> None:
+        if self._cancellation is None or not self._cancellation.done():
+            return
+        answer: CancelGoal.Response = self._cancellation.result()
+        self._cancellation, handle = None, self._handle or self._unanswered
         if answer.goals_canceling:
             self._agreed, self._refused, self._handle = True, False, handle
             self._result_at = now + self._result_pause

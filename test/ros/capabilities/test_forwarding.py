@@ -289,6 +289,7 @@ def test_the_result_tells_that_the_cancellation_was_refused(setup, controller):
     controller.refuses = True
     goal = setup.send(controller)
     setup.stop()
+    until(lambda: controller.refused, what='a refusal')
     controller.hurries = True
     end, result = goal.result()
     assert end == 'succeeded'

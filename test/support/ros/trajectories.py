@@ -240,7 +240,7 @@ class StandInController:
         self.q = np.array(q, dtype=float)
         self.rejects = self.refuses = self.lingers = self.replaces = self.hurries = False
         self.fails = None  # an error code and a text
-        self.goals, self.lost, self.canceled = [], [], 0
+        self.goals, self.lost, self.canceled, self.refused = [], [], 0, 0
 
     @property
     def vanished(self):
@@ -281,6 +281,7 @@ class StandInController:
         return GoalResponse.ACCEPT if sound and not self.rejects else GoalResponse.REJECT
 
     def _on_cancel(self, _):
+        self.refused += self.refuses
         return CancelResponse.REJECT if self.refuses else CancelResponse.ACCEPT
 
     def lose_results(self):
