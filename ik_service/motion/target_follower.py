@@ -236,7 +236,6 @@ class TargetFollower:
             )
         chain = self._chain = solver.chain
         self.joints, self._group = chain.joint_names, group
-        self._passage = SingularPassage(solver)
         self._velocity, self._path = TargetVelocity(), TargetPath()
         self._collisions = collisions or NoCollisionTest()
         self._guard, self._bounds = CollisionGuard(chain, self._collisions), bounds
@@ -244,6 +243,7 @@ class TargetFollower:
         self._arm = JointStateTracker(chain, joint_speeds(chain))
         self.limits: MotionLimits
         self._configure(FollowerSettings().changed(settings))
+        self._passage = SingularPassage(solver, self.limits.velocity)
         self._lag = LagMonitor(chain, self.limits.velocity)
         self.state = FollowerState.IDLE
         self.announcing = False
@@ -569,7 +569,7 @@ class TargetFollower:
         """
         if solver is not None and solver.chain is not self._chain:
             raise ArgumentError('solver', 'has to be for the chain that is followed with')
-        passage = None if solver is None else SingularPassage(solver)
+        passage = None if solver is None else SingularPassage(solver, self.limits.velocity)
         with self._lock:
             self._configure(self.settings.changed(settings))
             self._passage = passage or self._passage

@@ -20,7 +20,7 @@ import numpy as np
 
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.motion.command.motion_limits import largest
+from ik_service.motion.command.motion_limits import clamped, largest
 from ik_service.motion.tracking.limit_kernels import least_weighted_step
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
@@ -33,11 +33,14 @@ _ASIDE = 0.5  # distance of the solution from where the step leads, as a share o
 _SLOW = 0.25  # velocity limit, as a share of the highest, below which a joint is spared
 _HEAVIEST = 1e-3  # one over the weight that slower ones have
 
-_STRIDE = 0.02
-"""Motion of a joint from one posture to the next on a path that spares slow ones [rad] or [m]."""
-
-_SOONER = 0.8  # share of the time that such a path has to need at most
 _ROUNDING = 1e-4  # distance that counts as none there [rad] or [m]
+
+_SOONER = 0.8  # share of the direct motion's time that another one has to need at most
+_SHORT = 0.2  # time of a motion that is not worth reducing, as getting to speed takes as long [s]
+_LONG = 1.0  # time of a motion from which on other branches are tried, too [s]
+_BRANCHES = 3  # searches for them, for each of two seeds
+_BISECTIONS = 6  # times that are tried, at most
+_CLOSE = 1.25  # ratio of a time that is enough to one that is not, where the bisection ends
 
 
 class NextSolver:
@@ -45,17 +48,22 @@ class NextSolver:
     Solver for the next pose of a target that moves, from the solution for the one before.
 
     :ivar beside: the search beside a posture, of :class:`.nearby_solver.NearbySolver`.
+    :param velocity: (n,) speeds of the joints [rad/s] or [m/s], inf for any; the velocity limits
+        when left out.
     """
 
-    def __init__(self, beside: Solver) -> None:
+    def __init__(self, beside: Solver, velocity: np.ndarray | None = None) -> None:
         self.beside = beside
         chain, options = beside.chain, beside.options
+        self._velocity = chain.velocity if velocity is None else velocity
         weights = np.sqrt(options.task_weights)
         self._redundant = np.count_nonzero(weights) < chain.n
         self._farthest = options.max_joint_motion or np.inf
         joints = len(chain.arrays.variables)
-        ease = _ease(chain.velocity)
+        ease = _ease(self._velocity)
         self._has_slow = self._redundant and bool((ease < 1.0).any())
+        self._here = replace(_plain(options), max_searches=1, max_joint_motion=None)
+        self._elsewhere = replace(self._here, max_searches=_BRANCHES)
         shapes = (joints, 6), (12,), (chain.n, 6), (chain.n,), (6, 8)
         scratch = (np.empty(shape) for shape in shapes)
         self._around = weights, chain.lower, chain.upper, ease, *scratch
@@ -80,30 +88,47 @@ class NextSolver:
         """
         Return a solution that is reached clearly sooner, for a pose that may be far away.
 
-        The tip goes to it on the path that a direct one takes, and slow joints are spared.
+        The least time in which the joints get to a solution is searched for by bisection: within
+        a time, each gets as far as its speed allows, and these are its limits then.
 
-        :param direct: that solution; returned where there is no better one.
+        :param direct: any solution; returned where there is no better one.
         :param T_base_target: (4, 4) pose of the tip.
         :param start: (n,) where the arm is [rad] or [m].
         """
-        steps = math.ceil(largest(np.abs(direct.q - start)) / _STRIDE) if self._has_slow else 0
-        if steps < 2:
+        if not self._has_slow:
             return direct
-        chain, last = self.beside.chain, start
-        for share in np.arange(1, steps) / steps:
-            result = self.solve(chain.forward(start + share * (direct.q - start)), last)
-            if not result.success:
-                return direct
-            last = result.q
-        found = self.solve(T_base_target, last)
-        quick = self._duration(found.q - start) < _SOONER * self._duration(direct.q - start)
-        near = largest(np.abs(found.q - start)) <= self._farthest
-        return found if found.success and quick and near else direct
+        start = clamped(start, self.beside.chain.lower, self.beside.chain.upper)
+        sparing = self._sparing(T_base_target, start)
+        if sparing is not None:
+            direct = min(direct, sparing, key=lambda each: self._duration(each.q - start))
+        found, too_short = direct, 0.0
+        duration = longest = self._duration(direct.q - start)
+        for _ in range(_BISECTIONS):
+            if duration <= max(_SHORT, _CLOSE * too_short):
+                break
+            time = math.sqrt(too_short * duration) if too_short else 0.5 * duration
+            within = self._within(time, T_base_target, start, found.q)
+            if within is None:
+                too_short = time
+            else:
+                found, duration = within, self._duration(within.q - start)
+        return found if duration < _SOONER * longest else direct
+
+    def _within(
+        self, time: float, T_base_target: np.ndarray, start: np.ndarray, near: np.ndarray
+    ) -> IkResult | None:
+        """Return a solution that the joints get to within a time [s], from two seeds, or None."""
+        reach = np.minimum(self._velocity * time, self._farthest)
+        chain = self.beside.chain.with_limits(start - reach, start + reach)
+        options = self._elsewhere if time > _LONG else self._here
+        solver = Solver(chain, DEFAULT_SOLVER, options)
+        results = (solver.solve(T_base_target, seed) for seed in (near, start))
+        return next((result for result in results if result.success), None)
 
     def _duration(self, motion: np.ndarray) -> float:
         """Return how long a motion (n,) takes at least [s]."""
-        velocity = self.beside.chain.velocity
-        return largest(np.abs(motion[velocity > 0.0]) / velocity[velocity > 0.0])
+        moving = self._velocity > 0.0
+        return largest(np.abs(motion[moving]) / self._velocity[moving])
 
     def _sparing(self, T_base_target: np.ndarray, last: np.ndarray) -> IkResult | None:
         """Return a solution after a step that spares limits; None where that is no different."""
@@ -138,11 +163,11 @@ class NearbySolver:
     Solver that stays in the arm's present configuration wherever it can.
 
     The search that starts at the seed comes first, and its solution is taken whatever others
-    there are, unless the arm gets to another one beside it clearly sooner, as one with slow joints
-    does that it can spare. Only when it fails restarts are tried, and of their solutions the
-    nearest is taken. A target out of reach has no solution at all. Then the pose error is
-    descended from the seed, which ends at the nearest pose of the present configuration and moves
-    smoothly when the target does. Another configuration has to be clearly nearer.
+    there are, unless a redundant arm with slow joints, which it can spare, gets to another one
+    clearly sooner. Only when it fails restarts are tried, and of their solutions the nearest is
+    taken, with the same exception. A target out of reach has no solution at all. Then the pose
+    error is descended from the seed, which ends at the nearest pose of the present configuration
+    and moves smoothly when the target does. Another configuration has to be clearly nearer.
 
     Joint limits are kept even if the solver's options ignore them, and so is the bound on the
     motion of the joints: a target whose solutions all lie beyond it is one out of reach, and the
@@ -152,15 +177,16 @@ class NearbySolver:
     :ivar chain: the chain of the solver.
     :ivar beside: the search that starts at the seed; it keeps the joint limits.
     :ivar next: solver for the poses of a target that moves.
+    :param velocity: (n,) as for :class:`NextSolver`.
     """
 
-    def __init__(self, solver: Solver) -> None:
+    def __init__(self, solver: Solver, velocity: np.ndarray | None = None) -> None:
         self.chain = chain = solver.chain
         options = solver.options
         if options.joint_limits == 'ignore':
             options = replace(options, joint_limits=IkOptions.joint_limits)
         self.beside = Solver(chain, solver.name, replace(options, max_searches=1, prefer='first'))
-        self.next = NextSolver(self.beside)
+        self.next = NextSolver(self.beside, velocity)
         # With a number of searches, all solutions are never listed, which would be compiled.
         _, settings, _ = solver.views(solver.problem())
         searches = options.max_searches or int(settings.max_searches[0])
@@ -168,19 +194,8 @@ class NearbySolver:
         self._anywhere = Solver(chain, solver.name, anywhere)
         # After one step the search is over, and the solver's approach to the closest pose begins.
         self._bounded = options.max_joint_motion is not None
-        self._descent = Solver(
-            chain,
-            DEFAULT_SOLVER,
-            IkOptions(
-                position_tolerance=options.position_tolerance,
-                orientation_tolerance=options.orientation_tolerance,
-                task_weights=options.task_weights,
-                max_joint_motion=options.max_joint_motion,
-                max_iterations=1,
-                max_searches=1,
-                timeout=options.timeout,
-            ),
-        )
+        descent = replace(_plain(options), max_iterations=1, max_searches=1)
+        self._descent = Solver(chain, DEFAULT_SOLVER, descent)
         for prepared in (self.beside, self._descent):
             prepared.warm_up()
 
@@ -201,7 +216,7 @@ class NearbySolver:
             return self.next.sooner(beside, T_base_target, seed)
         anywhere = self._anywhere.solve(T_base_target, seed)
         if anywhere.success:
-            return anywhere
+            return self.next.sooner(anywhere, T_base_target, seed)
         here = self._descent.solve(T_base_target, seed)
         # From there on the bound, which is one from the seed, would be one from `anywhere`.
         there = anywhere if self._bounded else self._descent.solve(T_base_target, anywhere.q)
@@ -210,6 +225,17 @@ class NearbySolver:
 
     def _distance(self, q: np.ndarray, T_base_target: np.ndarray) -> float:
         return math.hypot(*pose_error(self.chain.forward(q), T_base_target))
+
+
+def _plain(options: IkOptions) -> IkOptions:
+    """Return those of some options that every method has, for the default one."""
+    return IkOptions(
+        position_tolerance=options.position_tolerance,
+        orientation_tolerance=options.orientation_tolerance,
+        task_weights=options.task_weights,
+        max_joint_motion=options.max_joint_motion,
+        timeout=options.timeout,
+    )
 
 
 def _error(result: IkResult) -> float:

@@ -209,11 +209,12 @@ class SingularPassage:
     Solver for the next pose of a target that moves.
 
     :param solver: solves for single poses.
+    :param velocity: (n,) speeds of the joints [rad/s] or [m/s]; the velocity limits when left out.
     :ivar nearby: solver for a pose where no path goes on.
     """
 
-    def __init__(self, solver: Solver) -> None:
-        self.nearby = nearby = NearbySolver(solver)
+    def __init__(self, solver: Solver, velocity: np.ndarray | None = None) -> None:
+        self.nearby = nearby = NearbySolver(solver, velocity)
         self._chain, self._beside = solver.chain, nearby.beside
         options = self._beside.options
         bound = min(options.max_joint_motion or NEAR, NEAR)

@@ -6,6 +6,8 @@ from support.chains import arm_path
 
 import ik_service as iks
 from ik_service.kinematics.pose_error import pose_error
+from ik_service.model.motion_bounds import JointBounds, MotionBounds
+from ik_service.motion.target_follower import TargetFollower
 from ik_service.motion.tracking.nearby_solver import NearbySolver
 from ik_service.motion.tracking.singular_passage import (
     SelfMotionSearch,
@@ -238,15 +240,17 @@ def test_joints_that_are_slow_weigh_more(lifted, monkeypatch):
         np.testing.assert_allclose(guesses[0], wanted, atol=1e-3 * np.abs(expected).max())
 
 
-def test_a_slow_lift_leaves_a_circle_to_the_arm(lifted):
-    spares = next_of(iks.Solver(lifted))
+@pytest.mark.parametrize('each', ['as one that moves', 'by itself'])
+def test_a_slow_lift_leaves_a_circle_to_the_arm(lifted, each):
+    nearby = NearbySolver(iks.Solver(lifted))
     q = np.append(0.0, READY)
     T = lifted.forward(q)
     speeds = []
     for angle in np.linspace(0.0, 2.0 * np.pi, 300):  # 0.2 m across, in 6 s
         goal = T.copy()
         goal[1:3, 3] += 0.1 * np.sin(angle), 0.1 * (np.cos(angle) - 1.0)
-        result = spares.solve(goal, q)
+        moves = each == 'as one that moves'
+        result = nearby.next.solve(goal, q) if moves else nearby.solve(goal, [q])
         assert result.success
         speeds.append(np.abs(result.q - q) / 0.02)
         q = result.q
@@ -270,6 +274,43 @@ def test_a_slow_lift_leaves_a_target_far_away_to_the_arm(lifted):
     assert max(ratios) <= 1.0
     is_slow = lifted.velocity.min() < 0.25 * lifted.velocity.max()
     assert np.median(ratios) < 0.6 if is_slow else np.allclose(ratios, 1.0)
+
+
+def duration_of_quickest(solver, T, q, random):
+    """Time of the quickest of the solutions found from 100 seeds [s], some with the lift at q."""
+    chain, quickest = solver.chain, np.inf
+    for seed in random.uniform(chain.lower, chain.upper, (100, chain.n)):
+        seed[0] = q[0] if random.integers(2) else seed[0]
+        found = solver.solve(T, seed)
+        if found.success:
+            quickest = min(quickest, np.max(np.abs(found.q - q) / chain.velocity))
+    return quickest
+
+
+@pytest.mark.parametrize('lifted', [0.02], indirect=True)
+def test_few_targets_anywhere_take_much_longer_than_the_quickest_solution(lifted):
+    nearby, random, ratios = NearbySolver(iks.Solver(lifted)), np.random.default_rng(11), []
+    middle, half = 0.5 * (lifted.lower + lifted.upper), 0.5 * (lifted.upper - lifted.lower)
+    for _ in range(40):
+        q, end = middle + 0.7 * half * random.uniform(-1.0, 1.0, (2, 8))
+        found = nearby.solve(lifted.forward(end), [q])
+        assert found.success
+        duration = np.max(np.abs(found.q - q) / lifted.velocity)
+        quickest = duration_of_quickest(nearby.beside, lifted.forward(end), q, random)
+        ratios.append(duration / max(quickest, 0.2))
+    assert np.percentile(ratios, 90) < 1.5
+
+
+@pytest.mark.parametrize('lifted', [1.0], indirect=True)
+def test_joints_that_a_file_of_limits_makes_slow_are_spared_too(lifted):
+    solver, q = iks.Solver(lifted), np.append(0.0, READY)
+    bounds = MotionBounds({'lift': JointBounds(velocity=0.02)})
+    follower = TargetFollower(solver, bounds=bounds)
+    follower.set_measured(q, 0.0)
+    T = lifted.forward(q)
+    T[2, 3] += 0.1
+    assert np.abs(iks.solve_ik(lifted, T, seed=q).q[0]) > 0.02
+    assert abs(follower.set_target(T).q[0]) < 0.02
 
 
 def test_without_slow_joints_the_direct_solution_is_taken(panda):
