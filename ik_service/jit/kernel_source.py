@@ -192,8 +192,9 @@ def _counting(code: CodeType) -> tuple[object, ...]:
     return code.co_name, code.co_code, code.co_names, arguments, constants
 
 
+@functools.cache
 def _imported(path: str) -> list[str]:
-    """Return the files of the package that a file imports, with those of its folders."""
+    """Return the files of the package that a file which was read imports, and of its folders."""
     source = _sources.get(path)
     if source is None:
         return []
@@ -209,6 +210,7 @@ def _files(name: str) -> list[str]:
     return [str(p) for p in (base.with_suffix('.py'), base / '__init__.py') if p.is_file()]
 
 
+@functools.cache
 def _name_of(path: str) -> str:
     """Return the name of a file that is the same wherever the package is installed."""
     file = Path(path)

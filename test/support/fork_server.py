@@ -195,20 +195,29 @@ def _load_interfaces():
 def _load_kernels():
     """Load the kernels with which a node begins, where they are compiled."""
     from ik_service.arm.compilation import BatchKernels, CartesianPathKernels
+    from ik_service.collision.checker import CollisionChecker
     from ik_service.common.resources import urdf_path
+    from ik_service.exceptions import MissingExtraError
+    from ik_service.kinematics.tree import KinematicTree
+    from ik_service.motion import target_follower
     from ik_service.motion.servo import velocity_solver
-    from ik_service.motion.target_follower import TargetFollower
+    from ik_service.paths.timing import clock_rates
     from ik_service.robot import Robot
     from ik_service.solvers.solver import Solver
 
-    chain = Robot.from_urdf(urdf_path('panda')).chain('panda_link0', 'panda_hand_tcp')
-    solver = Solver(chain)
-    prepared = solver, BatchKernels(solver), CartesianPathKernels(chain)
+    robot = Robot.from_urdf(urdf_path('panda'))
+    chain = robot.chain('panda_link0', 'panda_hand_tcp')
+    solver, several = Solver(chain), Solver(KinematicTree.of_chain(chain))
+    prepared = solver, several, BatchKernels(solver), CartesianPathKernels(chain)
     if all(kernels.cached for kernels in prepared):
         for kernels in prepared:
             kernels.warm_up()
         velocity_solver.warm_up()
-        TargetFollower(solver, rate=100.0)
+        target_follower.warm_up()
+        clock_rates.warm_up()
+        assert robot.groups  # reads those that are known
+        with suppress(MissingExtraError):
+            CollisionChecker(robot)
     gc.freeze()
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ik_service.jit.compile import kernel
+from ik_service.jit.entry import entry_point
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 _SQUARE_HALVINGS = 30  # of an interval of squared rates, to a billionth of it
@@ -173,10 +174,17 @@ class ClockGrid:
         # From and to rest, and at a corner, the velocity changes within a period.
         jumps = np.abs(after - before)
         squares = np.minimum(squares, _squares(acceleration * period, jumps))
-        write_highest_squares(
-            self._spacing, self._velocity, self._acceleration, np.array(acceleration), squares
-        )
+        bounds = np.array(acceleration)
+        arguments = self._spacing, self._velocity, self._acceleration, bounds, squares
+        entry_point(write_highest_squares, *arguments)(*arguments)
         return ClockRates(self._times, squares, self._times[(jumps > _NOTHING).any(axis=1)])
+
+
+def warm_up() -> None:
+    """Compile the kernel, or load it from the cache; it is the same for all trajectories."""
+    still = np.zeros((2, 1))
+    trajectory = JointTrajectory(('joint',), np.array([0.0, 1.0]), still, still)
+    ClockGrid(trajectory).highest_rates(np.ones(1), np.ones(1), 0.01)
 
 
 def _squares(limits: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -10,7 +10,6 @@ from typing import Any
 
 from control_msgs.action import FollowJointTrajectory
 from moveit_msgs.action import ExecuteTrajectory
-import numpy as np
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
@@ -19,7 +18,7 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import OptionError, TrajectoryError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.motion.playback import TrajectoryEnd, TrajectoryOutcome
-from ik_service.paths.timing.clock_rates import ClockGrid
+from ik_service.paths.timing import clock_rates
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.capabilities.capability import Capability, NodeParts
 from ik_service.ros.capabilities.forwarding import ForwardedPlayback
@@ -192,7 +191,7 @@ class TrajectoryActions(Capability):
 
     def start(self) -> None:
         """Offer the actions."""
-        _warm_up()
+        clock_rates.warm_up()  # while nothing moves
         node, group = self._node, self.group
         self._news = node.create_guard_condition(self._attend_all, callback_group=group)
         if self._action:
@@ -428,10 +427,3 @@ _ACTIONS = (
     ),
 )
 _ENDS = 'the node ends'
-
-
-def _warm_up() -> None:
-    """Compile the kernels of a first trajectory, while nothing moves."""
-    still = np.zeros((2, 1))
-    trajectory = JointTrajectory(('joint',), np.array([0.0, 1.0]), still, still)
-    ClockGrid(trajectory).highest_rates(np.ones(1), np.ones(1), 0.01)

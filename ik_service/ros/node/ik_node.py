@@ -26,6 +26,7 @@ from ik_service.ros.capabilities.loading import BUILT_IN, make_capabilities
 from ik_service.ros.common.actions import NodeOptions, NodeWithActions
 from ik_service.ros.common.publishers import not_received, publishers_of
 from ik_service.ros.common.response_retry import retry_dropped_responses
+from ik_service.ros.common.runtime import know_callers
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.motion.arm_motion import ArmMotion
@@ -176,6 +177,7 @@ class IkNode(NodeWithActions):
 
         :raises IkServiceError: the description that the parameters give makes no arm.
         """
+        know_callers()
         self._compiler.begin(self.parameters.solver.name)
         self._motion.start()
         for capability in self._capabilities:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from moveit_msgs.srv import (
@@ -102,10 +101,15 @@ class Services:
             _PATHS: (GetCartesianPath, self.paths),
             _ALL: (GetCartesianPath, listed),
         }
-        self._late: dict[str, KernelPreparation] = {}
-        self._add_late(_BATCHES, self.batch_group, BATCH_QOS)
-        self._add_late(_PATHS, self.path_group, SERVICE_QOS)
-        self._add_late(_ALL, self.batch_group, SERVICE_QOS)
+        self._late: dict[str, tuple[CallbackGroup, QoSProfile]] = {
+            _BATCHES: (self.batch_group, BATCH_QOS),
+            _PATHS: (self.path_group, SERVICE_QOS),
+            _ALL: (self.batch_group, SERVICE_QOS),
+        }
+        self._for_batches = KernelPreparation(lambda: self._offer_late([_BATCHES]), on_error)
+        self._for_paths = KernelPreparation(
+            lambda: self._offer_late(name for name in self._late if name != _BATCHES), on_error
+        )
         self._compile = self.ik.trees.compile = self.batches.preparation.compile = compiled
 
     def context(self, service: str) -> ServiceContext:
@@ -120,12 +124,7 @@ class Services:
     ) -> None:
         """Add services; the late ones are offered once the kernels of paths are compiled."""
         self._handlers.update(services)
-        for name in late:
-            self._add_late(name, self.capability_group, SERVICE_QOS)
-
-    def _add_late(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
-        offer = partial(self._offer_late, name, group, qos)
-        self._late[name] = KernelPreparation(offer, self._on_error)
+        self._late.update((name, (self.capability_group, SERVICE_QOS)) for name in late)
 
     def use(self, measured: MeasuredState) -> None:
         """Answer requests for a measured state, and with it an arm, from now on."""
@@ -140,16 +139,15 @@ class Services:
     def prepare(self, arm: Arm, solver: SolverSettings) -> None:
         """Begin to compile these kernels; the services that wait for them are offered then."""
         chosen = arm.group.chain_solvers['', solver].solver
-        self._late[_BATCHES].begin(lambda: self.batches.preparation.finish(chosen))  # shortest
+        self._for_batches.begin(lambda: self.batches.preparation.finish(chosen))  # shortest
         self.ik.trees.begin(arm, solver)
-        for name, preparation in self._late.items():
-            if name != _BATCHES:  # paths begin with a list of all solutions
-                preparation.begin(lambda: self._compile(CartesianPathKernels(arm.chain)))
+        # Paths begin with a list of all solutions.
+        self._for_paths.begin(lambda: self._compile(CartesianPathKernels(arm.chain)))
 
     def end(self) -> None:
         """Offer no further services."""
-        for preparation in self._late.values():
-            preparation.end()
+        self._for_batches.end()
+        self._for_paths.end()
 
     def advertise(self) -> None:
         """Offer those that need no further kernels, and are not offered yet, for an arm."""
@@ -158,10 +156,11 @@ class Services:
                 self._offer(name, self.group, SERVICE_QOS)
         retry_dropped_responses(self._node)
 
-    def _offer_late(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
-        self._offer(name, group, qos)
-        retry_dropped_responses(self._node)
-        self._on_offered(name)
+    def _offer_late(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._offer(name, *self._late[name])
+            retry_dropped_responses(self._node)
+            self._on_offered(name)
 
     def _offer(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
         kind, handler = self._handlers[name]

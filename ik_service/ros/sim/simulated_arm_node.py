@@ -35,6 +35,7 @@ from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.robot import Robot
 from ik_service.ros.common.actions import DeferredActionServer, NodeOptions, NodeWithActions
 from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
+from ik_service.ros.common.runtime import know_callers
 from ik_service.ros.parameters.parameter_declaration import (
     after_fields,
     declare_parameters,
@@ -426,6 +427,7 @@ class SimulatedArmNode(NodeWithActions):
     """
 
     def __init__(self, **node_options: Unpack[NodeOptions]) -> None:
+        know_callers()
         super().__init__('ik_sim', start_parameter_services=False, **node_options)
         self._settings = SimParameters(self, self._apply_faults)
         ParameterServices(self)

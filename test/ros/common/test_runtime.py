@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from importlib import import_module
+import inspect
 import signal
 import socket
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.common import domain
 from ik_service.ros.common.domain import DOMAINS, NoFreeDomainError, own_domain
-from ik_service.ros.common.runtime import ros, shows_help
+from ik_service.ros.common.runtime import know_callers, ros, shows_help
 
 PROGRAM = """
 import sys, time
@@ -58,6 +59,18 @@ def test_exit_codes(body, code, error):
     process = start(body)
     output, errors = process.communicate(timeout=120)
     assert (process.returncode, output, errors) == (code, 'started\n', error)
+
+
+RUN_OF_ROS = 'from ik_service.ros.common.runtime import run; run(lambda stop: None)'
+RUN_OF_PROGRAM = "from ik_service.cli.programs import ik_teleop; ik_teleop(['--wrong'])"
+
+
+@pytest.mark.parametrize('run', [RUN_OF_ROS, RUN_OF_PROGRAM])
+def test_a_program_ends_without_a_look_for_garbage(run):
+    look = 'atexit.register(lambda: print(gc.get_freeze_count() > 0))'
+    code = f'import atexit, gc; {look}; {run}'
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
+    assert done.stdout == 'True\n', done.stderr
 
 
 def test_an_unexpected_error_shows_where_it_came_from():
@@ -148,6 +161,17 @@ def test_a_parameter_file_of_moveit_is_refused_with_what_takes_its_files(tmp_pat
         ros(['--ros-args', '--params-file', str(file)]),
     ):
         pass
+
+
+def test_a_first_message_is_logged_without_a_look_at_all_modules(monkeypatch):
+    from rclpy.logging import get_logger
+
+    looked_at = {}
+    monkeypatch.setattr(inspect, 'modulesbyfile', {})
+    monkeypatch.setattr(inspect, '_filesbymodname', looked_at)
+    know_callers()
+    get_logger('test').info('first')
+    assert not looked_at
 
 
 def test_two_reservations_differ_and_are_released(monkeypatch, tmp_path):

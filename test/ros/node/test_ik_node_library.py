@@ -83,10 +83,12 @@ def test_the_node_serves_in_the_executor_of_another_program_and_leaves_its_state
     assert process_state() == before
 
 
-def test_the_service_of_paths_is_offered_when_its_kernels_are_ready(bench, node, monkeypatch):
+def test_services_of_paths_are_offered_when_their_kernels_are_ready(bench, node, monkeypatch):
     compiled, warm_up = threading.Event(), CartesianPathKernels.warm_up
+    prepared = []
 
     def late(kernels):
+        prepared.append(kernels.chain)
         compiled.wait()
         warm_up(kernels)
 
@@ -105,6 +107,9 @@ def test_the_service_of_paths_is_offered_when_its_kernels_are_ready(bench, node,
         assert 'compute_cartesian_path' not in str(own)
         compiled.set()
         until(paths.service_is_ready, START_TIMEOUT, 'the service of paths')
+        bench.service_client(GetCartesianPath, 'compute_ik_all')
+        own = node.measured.arm.chain  # another node may just have ended
+        assert sum(chain is own for chain in prepared) == 1
 
 
 @pytest.mark.parametrize('node', [()], indirect=True, ids=['no capabilities'])
