@@ -341,7 +341,11 @@ class _Planner:
         if not others:
             status = PlanStatus.GOAL_OUT_OF_REACH
             return np.empty((0, 0)), self._failed(self._clock_status(status))
-        touching = [bodies for q in others if (bodies := self._check.contact(q)) is not None]
+        touching = [
+            bodies
+            for q in others
+            if not self._check.violates(q) and (bodies := self._check.contact(q)) is not None
+        ]
         if touching:
             failure = self._failed(
                 PlanStatus.GOAL_IN_COLLISION, _collide(touching[0]), touching[0]

@@ -14,7 +14,6 @@ from moveit_msgs.srv import GetStateValidity
 import numpy as np
 
 from ik_service.arm.arm import Arm
-from ik_service.arm.group import ArmGroup
 from ik_service.arm.link_constraints import beyond, Bound, OrientationBound, SLACK
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.checker import CollisionChecker
@@ -117,11 +116,11 @@ class ValidityHandler(ServiceHandler):
         response: GetStateValidity.Response,
     ) -> str:
         arm = measured.arm
-        group = group_of(arm, request.group_name) if request.group_name else None
+        group = _joints_of(arm, request.group_name) if request.group_name else None
         posture, given = start_posture(measured, request.robot_state)
         frames = resolver_of(measured, request.robot_state, posture, self._frames)
         avoided = avoidance(self._collisions, arm, request.robot_state, posture, self._frames)
-        checked = np.arange(len(posture)) if group is None else group.indices
+        checked = np.arange(len(posture)) if group is None else group
         outside = _outside(arm, posture, checked)
         notes = [*avoided.notes, *outside]
         results = constraint_results(request.constraints, arm, posture, frames)
@@ -139,6 +138,14 @@ class ValidityHandler(ServiceHandler):
         return 'valid' if response.valid else 'not valid'
 
 
+def _joints_of(arm: Arm, name: str) -> np.ndarray:
+    """Return the indices of a group's joints, also of one that places no link, such as a hand."""
+    described = arm.robot.groups.get(name)
+    if name in arm.faults and described is not None and described.joint_names:
+        return arm.postures.indices(described.joint_names)
+    return group_of(arm, name).indices
+
+
 def _outside(arm: Arm, posture: np.ndarray, checked: np.ndarray) -> list[str]:
     """Return which joints are outside their limits, in a sentence; nothing where none is."""
     nothing = np.empty(0, dtype=np.intp)
@@ -147,13 +154,13 @@ def _outside(arm: Arm, posture: np.ndarray, checked: np.ndarray) -> list[str]:
 
 
 def _contacts(
-    checker: CollisionChecker, arm: Arm, group: ArmGroup | None, posture: np.ndarray
+    checker: CollisionChecker, arm: Arm, group: np.ndarray | None, posture: np.ndarray
 ) -> list[ContactPoint]:
-    """Return where bodies touch; with a group those of which it moves at least one."""
+    """Return where bodies touch; with joints of a group those of which it moves at least one."""
     points = checker.contact_points(arm.postures.by_name(posture))
     if group is None:
         return list(points)
-    joints = set(group.indices.tolist())
+    joints = set(group.tolist())
     frames = arm.link_frames
     moved = {link for link in arm.robot.links if joints & set(frames.moving(link).tolist())}
     moved |= {name for name, held in checker.attached.items() if held.link in moved}

@@ -235,7 +235,7 @@ def test_velocity_acceleration_and_jerk_stay_within_the_limits(panda, post):
     assert (np.abs(slower.trajectory.velocities) <= 0.1 * panda.velocity * 1.001).all()
 
 
-def test_a_start_or_goal_that_breaks_a_constraint_is_said_to(panda):
+def test_a_start_or_goal_that_breaks_a_constraint_is_said_to(panda, post):
     high = iks.Task(at(0.0, 0.0, 0.8), iks.Box((4.0, 4.0, 0.2)), orientation_tolerances=(4, 4, 4))
     start = iks.plan_motion(panda, LEFT, RIGHT, path_constraints=high)
     assert start.status is iks.PlanStatus.START_VIOLATES_CONSTRAINTS
@@ -244,6 +244,10 @@ def test_a_start_or_goal_that_breaks_a_constraint_is_said_to(panda):
     )
     goal = iks.plan_motion(panda, LEFT, RIGHT, path_constraints=low)
     assert goal.status is iks.PlanStatus.GOAL_VIOLATES_CONSTRAINTS
+    post.add('ball', iks.Sphere(0.1), panda.forward(RIGHT))
+    there = iks.plan_motion(panda, LEFT, [READY, RIGHT], collisions=post, path_constraints=low)
+    post.remove('ball')
+    assert there.status is iks.PlanStatus.GOAL_VIOLATES_CONSTRAINTS
 
 
 def test_a_continuous_joint_takes_the_shorter_turn():

@@ -133,6 +133,15 @@ def test_one_of_several_goals_is_reached(post):
     assert np.allclose(planned_rows(answer.trajectory)[-1], RIGHT)
 
 
+def test_a_goal_that_breaks_path_constraints_leaves_the_others(planning):
+    near = joint_goal([LEFT[0] + 0.05], names=NAMES[:1])
+    path = Constraints(joint_constraints=joint_goal(LEFT, tolerance=0.1).joint_constraints)
+    answer = planning.answer(joint_goal(RIGHT), near, path_constraints=path)
+    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    assert np.allclose(planned_rows(answer.trajectory)[-1], [LEFT[0] + 0.05, *LEFT[1:]])
+    assert 'goal_constraints[0]' in answer.error_code.message
+
+
 def test_joints_that_a_goal_does_not_name_stay(planning):
     answer = planning.answer(joint_goal([0.2], names=NAMES[:1]))
     assert np.allclose(planned_rows(answer.trajectory)[-1], [0.2, *LEFT[1:]])
@@ -260,8 +269,8 @@ WRONG = [
     (plan_request(RIGHTWARDS, allowed_planning_time=np.nan), GOAL, 'allowed_planning_time'),
     (
         plan_request(RIGHTWARDS, start=LEFT, path_constraints=joint_goal(LEFT, tolerance=0.1)),
-        GOAL,
-        'limits',
+        ErrorCode.GOAL_VIOLATES_PATH_CONSTRAINTS,
+        'path_constraints',
     ),
     (plan_request(RIGHTWARDS, group_name='legs'), ErrorCode.INVALID_GROUP_NAME, 'legs'),
     (

@@ -152,6 +152,16 @@ def test_a_hand_gets_its_fingers_though_nothing_can_be_placed_with_it(panda_serv
     assert part.resolve_mimic('panda_finger_joint2')[0] == 'panda_finger_joint1'
 
 
+@pytest.mark.parametrize(('position', 'valid'), [(0.03, True), (0.05, False)])
+def test_a_state_of_a_hand_is_checked_though_nothing_can_be_placed_with_it(
+    panda_server, position, valid
+):
+    request = GetStateValidity.Request(group_name='hand')
+    request.robot_state.joint_state.name = ['panda_finger_joint1', 'panda_joint1']
+    request.robot_state.joint_state.position = [position, 9.0]  # beside the group
+    assert panda_server.check(request).valid is valid
+
+
 STRAIGHT = {'shoulder': 0.0, 'elbow': 0.0, 'wrist': 0.0, 'slide': 0.0}  # the tool is at x = 2.2
 
 

@@ -109,18 +109,37 @@ def motion_problem(
         chain = chain.with_limits(lower, upper)
         names = ', '.join(np.array(chain.joint_names)[still].tolist())
         notes.append(f'{names} cannot move, because the velocity limit is 0')
-    chain = reader.on_the_way(chain, request.path_constraints, start)
+    on_path = reader.on_the_way(chain, request.path_constraints, start)
     constraints = PathConstraints(tests=tuple(reader.row_tests(request.path_constraints)))
-    goals = [
-        goal
-        for number, constraint in enumerate(request.goal_constraints)
-        for goal in reader.goals(chain, constraint, f'goal_constraints[{number}]')
-    ]
+    goals = _alternatives(reader, chain, on_path, request.goal_constraints, notes)
     timeout = request.allowed_planning_time or DEFAULT_TIME
     notes += resolver.notes
     return MotionProblem(
-        group, chain, posture, start, goals, constraints, pipeline, timeout, notes
+        group, on_path, posture, start, goals, constraints, pipeline, timeout, notes
     )
+
+
+def _alternatives(
+    reader: _Reader,
+    chain: KinematicChain,
+    on_path: KinematicChain,
+    alternatives: Sequence[Constraints],
+    notes: list[str],
+) -> list[np.ndarray | LinkGoal]:
+    """Return the goals, without those that break path constraints, of which not all may."""
+    goals: list[np.ndarray | LinkGoal] = []
+    broken: list[RequestError] = []
+    for number, constraints in enumerate(alternatives):
+        try:
+            goals += reader.goals(chain, on_path, constraints, f'goal_constraints[{number}]')
+        except RequestError as error:
+            if error.code != ErrorCode.GOAL_VIOLATES_PATH_CONSTRAINTS:
+                raise
+            broken.append(error)
+    if not goals:
+        raise broken[0]
+    notes += map(str, broken)
+    return goals
 
 
 def _hand_group(arm: Arm, name: str) -> ArmGroup | None:
@@ -221,23 +240,33 @@ class _Reader:
         return tests
 
     def goals(
-        self, chain: KinematicChain, constraints: Constraints, field: str
+        self,
+        chain: KinematicChain,
+        on_path: KinematicChain,
+        constraints: Constraints,
+        field: str,
     ) -> list[np.ndarray | LinkGoal]:
-        """Return the alternatives that a goal allows."""
+        """
+        Return the alternatives that a goal allows.
+
+        :param on_path: the chain with the limits that joint constraints of the path leave.
+        """
         with _named(field):
             bounds = self._bounds(constraints)
             if not bounds and not constraints.joint_constraints:
                 raise invalid_goal('has no constraints; a goal has to have one at least')
             if not bounds:
-                return [self._joint_goal(chain, constraints)]
+                return [self._joint_goal(chain, on_path, constraints)]
             link, offsets = self._only_link(bounds)
             own = self._narrowed(self._chain_to(link, bounds[0].field), constraints)
-            own = _within(own, chain)
+            own = _on_path(_within(own, chain), on_path)
             return [LinkGoal(own, tuple(targets)) for targets in _targets_of(bounds, offsets)]
 
-    def _joint_goal(self, chain: KinematicChain, constraints: Constraints) -> np.ndarray:
+    def _joint_goal(
+        self, chain: KinematicChain, on_path: KinematicChain, constraints: Constraints
+    ) -> np.ndarray:
         """Return the joint vector of a goal; joints that it does not name stay."""
-        narrowed = self._narrowed(chain, constraints)
+        narrowed = _on_path(self._narrowed(chain, constraints), on_path)
         positions = {c.joint_name: c.position for c in constraints.joint_constraints}
         names = chain.joint_names
         start = self._posture[self._group.indices]
@@ -343,14 +372,32 @@ def _tasks_of(bounds: Sequence[Bound]) -> list[Task]:
 
 def _within(chain: KinematicChain, other: KinematicChain) -> KinematicChain:
     """Return a chain with the limits of the same joints of another, too."""
-    lower, upper = np.full(chain.n, -np.inf), np.full(chain.n, np.inf)
-    for i, name in enumerate(chain.joint_names):
-        j = other.joint_names.index(name)
-        lower[i], upper[i] = other.lower[j], other.upper[j]
+    lower, upper = _limits_in(other, chain.joint_names)
     try:
         return chain.with_limits(lower, upper)
     except ChainError as error:
-        raise invalid_goal(f'contradicts path_constraints: {error}') from error
+        raise invalid_goal(str(error)) from error
+
+
+def _on_path(chain: KinematicChain, on_path: KinematicChain) -> KinematicChain:
+    """Return the chain of a goal with the limits that joint constraints of the path leave."""
+    lower, upper = _limits_in(on_path, chain.joint_names)
+    apart = np.flatnonzero((chain.lower > upper) | (chain.upper < lower))
+    if len(apart):
+        i = int(apart[0])
+        raise RequestError(
+            ErrorCode.GOAL_VIOLATES_PATH_CONSTRAINTS,
+            f'allows {chain.lower[i]:g} … {chain.upper[i]:g} for joint '
+            f'{chain.joint_names[i]!r}, but path_constraints.joint_constraints only '
+            f'{lower[i]:g} … {upper[i]:g}',
+        )
+    return chain.with_limits(lower, upper)
+
+
+def _limits_in(chain: KinematicChain, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits that a chain gives some of its joints."""
+    columns = [chain.joint_names.index(name) for name in names]
+    return chain.lower[columns], chain.upper[columns]
 
 
 _ROUNDING = 1e-9  # of the start, which may be at a limit [rad] or [m]
