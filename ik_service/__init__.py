@@ -114,6 +114,8 @@ else:
 
 def __getattr__(name: str) -> object:
     """Load a public name on first use (PEP 562)."""
+    if name == 'exceptions':  # as a submodule, which stays once it is imported
+        return _import_module(f'{__name__}.exceptions')
     if name not in _HOME:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     value = getattr(_import_module(f'{__name__}.{_HOME[name]}'), name)

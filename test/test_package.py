@@ -155,6 +155,11 @@ def test_import_pulls_in_neither_ros_nor_the_compiler():
     assert not loaded & foreign
 
 
+def test_the_errors_are_reached_by_the_name_of_the_package(monkeypatch):
+    monkeypatch.delattr(ik_service, 'exceptions', raising=False)
+    assert issubclass(ik_service.exceptions.ChainError, ik_service.exceptions.IkServiceError)
+
+
 def test_import_is_quick():
     fastest = min(_import_in_new_interpreter()[0] for _ in range(3))
     assert fastest < IMPORT_LIMIT

@@ -12,7 +12,10 @@ from support.solver_checks import assert_honest, options_with
 import ik_service as iks
 from ik_service import IkStatus
 from ik_service.exceptions import ArgumentError
+from ik_service.jit.entry import entry_point
 from ik_service.kinematics.pose_error import pose_error
+from ik_service.solvers import solver as solver_module
+from ik_service.solvers.all_solutions import solution_finder
 
 NEAREST = iks.IkOptions(prefer='nearest', timeout=20.0)
 
@@ -37,6 +40,21 @@ def test_nearest_is_the_first_of_all_solutions_and_there_at_once(is_calibrated):
         assert max(result.position_error, result.orientation_error) < 1e-6
         best = iks.solve_ik_all(chain, target, seed)[0]
         np.testing.assert_allclose(result.q, best, atol=1e-6)
+
+
+def test_the_time_of_the_first_nearest_solve_is_without_compiling(monkeypatch):
+    chain, now = arm('ur5e'), [0.0]
+
+    def compiled(*arguments):
+        now[0] += 20.0
+        return entry_point(*arguments)
+
+    for module in (solver_module, solution_finder):
+        monkeypatch.setattr(module, 'entry_point', compiled)
+    monkeypatch.setattr(solver_module, 'perf_counter', lambda: now[0])
+    ((target, seed),) = problems(chain, 1)
+    assert iks.Solver(chain, options=NEAREST).solve(target, seed).solve_time == 0.0
+    assert now[0] > 0.0
 
 
 def test_the_nearest_free_solution_is_the_first_free_one_of_all():

@@ -213,10 +213,7 @@ class SolutionFinder:
         :param turns: whether full turns make other solutions.
         :raises IncompleteSolutionsError: when there are more, or the time ran out.
         """
-        try:
-            own = self._thread.own
-        except AttributeError:  # this thread's first search
-            own = self._thread.own = _ThreadsOwn(self)
+        own = self.prepared()
         own.seed[:] = start
         own.eliminate(T)
         count, ending, searches = own.kernel(*own.before, T, own.seed, *own.after)
@@ -230,6 +227,14 @@ class SolutionFinder:
         if full or ending != exploration.COMPLETE or len(distances) > self._most:
             raise IncompleteSolutionsError(self._bound(ending), solutions)
         return AllSolutions(solutions, proved=searches == 0)
+
+    def prepared(self) -> _ThreadsOwn:
+        """Return what this thread searches with; the first call compiles it, or loads it."""
+        try:
+            return self._thread.own
+        except AttributeError:
+            own = self._thread.own = _ThreadsOwn(self)
+            return own
 
     @property
     def lists(self) -> bool:
