@@ -128,10 +128,10 @@ class Bench:
     """Programs under test and a client node, all in one namespace; see the module's text."""
 
     def __init__(self, context, scratch: Path):
-        from rclpy.executors import SingleThreadedExecutor
+        from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
         from rclpy.node import Node
 
-        from ik_service.ros.common.runtime import spinning
+        from ik_service.ros.common.stream_executor import spinning_streams
 
         self.namespace = f'/bench_{next(_numbers)}'
         self._domain = str(context.get_domain_id())
@@ -141,11 +141,11 @@ class Bench:
         self._publishers = {}
         self._clients = {}
         self.node = Node('test_client', namespace=self.namespace, context=context)
-        # Spins in its own thread: spin_until_future_complete busy-waits on Jazzy.
-        self._executor = SingleThreadedExecutor(context=context)
-        self._executor.add_node(self.node)
-        # Goes on after what leaves rclpy: InvalidHandle, where a test destroys a publisher.
-        self._stack.enter_context(spinning(self._executor))
+        self._recorded = MutuallyExclusiveCallbackGroup()
+        # Spins in threads of its own: spin_until_future_complete busy-waits on Jazzy. They go on
+        # after what leaves rclpy: InvalidHandle, where a test destroys a publisher.
+        spinning = spinning_streams(self.node, [self._recorded])
+        self._recording = self._stack.enter_context(spinning)
 
     def close(self):
         try:
@@ -239,7 +239,10 @@ class Bench:
     def record(self, message_type, topic, qos=100, publishers=0, timeout=PATIENCE):
         """Return a :class:`Recorder` of a topic, once so many publishers are there."""
         recorder = Recorder()
-        subscription = self.node.create_subscription(message_type, topic, recorder, qos)
+        subscription = self.node.create_subscription(
+            message_type, topic, recorder, qos, callback_group=self._recorded
+        )
+        self._recording.wake()
         until(
             lambda: subscription.get_publisher_count() >= publishers,
             timeout,

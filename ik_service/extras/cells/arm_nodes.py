@@ -34,10 +34,9 @@ from ik_service.model.joint import Joint, JointType
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.actions import NodeOptions
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.common.partial_executor import partition
 from ik_service.ros.common.qos import DESCRIPTION_QOS
-from ik_service.ros.common.runtime import GRACE, spinning, spinning_node, StopRequest
-from ik_service.ros.common.stream_executor import StreamExecutor
+from ik_service.ros.common.runtime import GRACE, spinning_node, StopRequest
+from ik_service.ros.common.stream_executor import spinning_streams
 from ik_service.ros.common.tf_listener import (
     tf_message,
     TF_STATIC_QOS,
@@ -239,8 +238,7 @@ def _spinning(node: Node) -> Iterator[None]:
     """Spin a node that listens to tf, for the time of a ``with`` block."""
     groups = {subscription.callback_group for subscription in node.subscriptions}
     groups.discard(node.default_callback_group)  # of the services of parameters
-    listener = StreamExecutor(node.context)
-    with spinning(listener, *partition(node, groups)), listener.serving(node, groups):
+    with spinning_streams(node, groups):
         yield
 
 
@@ -272,7 +270,7 @@ def run_simulated_arms(
                     parameters = arm.simulation_parameters
                     node = SimulatedArmNode(**_options(arm.entry, parameters, None))
                 _check_namespace(cell, arm.entry, node)
-                stack.enter_context(spinning_node(node))
+                stack.enter_context(spinning_node(node, [node.streams]))
                 stack.enter_context(node.running())
         started()
         stop.wait()

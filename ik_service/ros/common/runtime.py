@@ -10,7 +10,7 @@ the signals are caught from the first moment on.
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 import gc
 import os
@@ -24,6 +24,7 @@ from ik_service.common.resources import NoRosError, require_ros
 from ik_service.exceptions import ArgumentError, IkServiceError
 
 if TYPE_CHECKING:
+    from rclpy.callback_groups import CallbackGroup
     from rclpy.executors import Executor
     from rclpy.node import Node
 
@@ -209,17 +210,19 @@ def spinning(*executors: Executor | StreamExecutor) -> Iterator[None]:
 
 
 @contextmanager
-def spinning_node(node: Node) -> Iterator[None]:
-    """Spin a node in a thread for the time of a ``with`` block, and destroy it at the end."""
-    from rclpy.executors import SingleThreadedExecutor
+def spinning_node(node: Node, streams: Collection[CallbackGroup] = ()) -> Iterator[None]:
+    """
+    Spin a node for the time of a ``with`` block, and destroy it at the end.
 
+    :param streams: callback groups of subscriptions whose messages come all the time; these have a
+        thread of their own.
+    """
     from ik_service.ros.common.response_retry import retry_dropped_responses
+    from ik_service.ros.common.stream_executor import spinning_streams
 
     retry_dropped_responses(node)
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
     try:
-        with spinning(executor):
+        with spinning_streams(node, streams):
             yield
     finally:
         node.destroy_node()

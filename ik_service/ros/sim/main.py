@@ -20,7 +20,7 @@ def main(args: list[str] | None = None) -> int:
 
         with runtime.ros(args):
             node = SimulatedArmNode()
-            with runtime.spinning_node(node), node.running():
+            with runtime.spinning_node(node, [node.streams]), node.running():
                 stop.wait()
 
     return runtime.run(program, 'ik_sim')

@@ -16,6 +16,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.action.server import ServerGoalHandle
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -423,6 +424,7 @@ class SimulatedArmNode(NodeWithActions):
     :class:`~ik_service.sim.real_time_simulation.FaultSettings`.
 
     :param node_options: passed on to :class:`rclpy.node.Node`, such as ``namespace``.
+    :ivar streams: callback group of the commands.
     :raises IkServiceError: the parameters describe no arm.
     """
 
@@ -449,8 +451,12 @@ class SimulatedArmNode(NodeWithActions):
         self._gripper = GripperAction(self, self._settings[GRIPPER_ACTION], self._simulation)
         self._states = self.create_publisher(JointState, 'joint_states', 10)
         self._take_description()
-        self.create_subscription(JointState, 'joint_command', self._on_command, COMMAND_QOS)
-        self.create_subscription(Message, 'joint_trajectory', self._on_trajectory, COMMAND_QOS)
+        self.streams = MutuallyExclusiveCallbackGroup()
+        for kind, topic, take in (
+            (JointState, 'joint_command', self._on_command),
+            (Message, 'joint_trajectory', self._on_trajectory),
+        ):
+            self.create_subscription(kind, topic, take, COMMAND_QOS, callback_group=self.streams)
         self._stop = self.create_client(Trigger, f'{self._settings[IK_NODE]}/stop')
         self.create_service(Trigger, '~/reset', self._on_reset)
         self.create_service(SetBool, '~/pause', self._on_pause)

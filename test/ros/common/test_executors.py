@@ -26,7 +26,7 @@ from ik_service.ros.common.actions import (
 )
 from ik_service.ros.common.partial_executor import PartialExecutor
 from ik_service.ros.common.runtime import spinning
-from ik_service.ros.common.stream_executor import StreamExecutor
+from ik_service.ros.common.stream_executor import spinning_streams, StreamExecutor
 from ik_service.ros.node import node_threads
 
 
@@ -252,6 +252,25 @@ def test_a_service_that_comes_while_the_threads_of_a_node_start_is_served(
     changes, stops, states, targets = groups
     with threads.spinning(services, changes, stops, [], states, targets, []):
         assert answered('late') is not None
+
+
+def test_streams_have_a_thread_of_their_own_and_what_comes_later_is_served(node, group, bench):
+    goes, texts = threading.Event(), []
+
+    def answer(_, response):
+        assert goes.wait(60.0)
+        return response
+
+    with spinning_streams(node, [group]) as streams:
+        node.create_subscription(String, 'a', texts.append, 10, callback_group=group)
+        streams.wake()
+        node.create_service(Trigger, 'late', answer)
+        answered = bench.service_client(Trigger, 'late').call_async(Trigger.Request())
+        bench.publisher(String, 'a').publish(String())
+        until(lambda: texts, what='the message')
+        assert not answered.done()
+        goes.set()
+        until(answered.done, what='the answer')
 
 
 def test_answers_that_arrive_before_the_request_is_noted_are_not_lost(bench, monkeypatch):
