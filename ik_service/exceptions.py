@@ -290,8 +290,8 @@ class IncompleteSolutionsError(IkServiceError):
     :ivar partial: (k, n) the solutions so far [rad] or [m].
     """
 
-    def __init__(self, reason: str, partial: object) -> None:
-        super().__init__(f'not all solutions: {reason}; those found are in .partial')
+    def __init__(self, reason: str, remedy: str, partial: object) -> None:
+        super().__init__(f'not all solutions: {reason}: {remedy}; those found are in .partial')
         self.reason = reason
         self.partial = partial
 

@@ -76,7 +76,9 @@ class AllSolutionsHandler(ServiceHandler):
         count = f'{len(free)} solutions'
         if len(free) < len(found):
             count += f', without {len(found) - len(free)} that collide'
-        return '; '.join([count, *([f'not all: {why}'] if why else []), *notes])
+        if why:
+            count += f'; not all: {why}; a larger max_step leaves fewer'
+        return '; '.join([count, *notes])
 
     def _goal(
         self, request: GetCartesianPath.Request, measured: MeasuredState

@@ -225,7 +225,7 @@ class SolutionFinder:
             full |= not all_turns
         solutions = solutions[distances.argsort(kind='stable')[: self._most]]
         if full or ending != exploration.COMPLETE or len(distances) > self._most:
-            raise IncompleteSolutionsError(self._bound(ending), solutions)
+            raise IncompleteSolutionsError(*self._bound(ending), solutions)
         return AllSolutions(solutions, proved=searches == 0)
 
     def prepared(self) -> _ThreadsOwn:
@@ -255,11 +255,13 @@ class SolutionFinder:
             return np.empty((0, self.chain.n))
         return found.q if found.proved else found.q[:0]
 
-    def _bound(self, ending: int) -> str:
-        """Return the bound that ended the search early."""
+    def _bound(self, ending: int) -> tuple[str, str]:
+        """Return the bound that ended the search early, and the arguments that move it."""
         if ending == exploration.OUT_OF_TIME:
-            return f'the time of {self._timeout:g} s ran out: raise the timeout, or the resolution'
-        return f'there are more than {self._most}: raise max_solutions, or the resolution'
+            bound, argument = f'the time of {self._timeout:g} s ran out', 'the timeout'
+        else:
+            bound, argument = f'there are more than {self._most}', 'max_solutions'
+        return bound, f'raise {argument}, or the resolution'
 
 
 class _ThreadsOwn:

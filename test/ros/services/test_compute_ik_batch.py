@@ -1,5 +1,6 @@
 """Answers of compute_ik_batch, each of which is that of compute_ik, and of compute_ik_all."""
 
+from functools import partial
 import math
 
 from geometry_msgs.msg import Pose
@@ -28,7 +29,7 @@ from ik_service.arm.loader import build_arm
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
-from ik_service.ros.services import compute_ik_batch
+from ik_service.ros.services import compute_ik_all, compute_ik_batch
 
 JOINTS = tuple(f'panda_joint{number}' for number in range(1, 8))
 
@@ -291,6 +292,18 @@ def test_joint_constraints_leave_solutions_out(ur5e_server):
     rows, names = listed(ur5e_server.solve_all(request))
     assert len(rows) == 4
     assert (rows[:, names.index('elbow_joint')] > 0.0).all()
+
+
+def test_a_list_that_is_not_complete_says_so_in_terms_of_the_request(ur5e_server, monkeypatch):
+    three = partial(compute_ik_all.list_solutions, max_solutions=3)
+    monkeypatch.setattr(compute_ik_all, 'list_solutions', three)
+    chain = ur5e_server.arm.chain
+    answer = ur5e_server.solve_all(listing(chain.forward(BENT), BENT, chain.joint_names))
+    assert len(listed(answer)[0]) == 3
+    assert answer.fraction == 0.0
+    assert 'not all: there are more than 3;' in answer.error_code.message
+    assert 'max_step' in answer.error_code.message
+    assert 'max_solutions' not in answer.error_code.message
 
 
 def faulty(chain):
