@@ -48,6 +48,13 @@ def invalid_goal(message: str) -> RequestError:
     return RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, message)
 
 
+class UnmetConstraintError(RequestError):
+    """Constraint on what the group does not move, and which does not hold."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.INVALID_GOAL_CONSTRAINTS, message)
+
+
 def invalid_link(message: str) -> RequestError:
     """Return the error for a link that cannot be placed, or poses and links that do not match."""
     return RequestError(ErrorCode.INVALID_LINK_NAME, message)

@@ -23,10 +23,10 @@ from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, ConstraintError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree
-from ik_service.model.joint import JointType
+from ik_service.model.joint import Joint, JointType
 from ik_service.model.robot_model import RobotModel
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
-from ik_service.ros.common.errors import invalid_goal, RequestError
+from ik_service.ros.common.errors import invalid_goal, RequestError, UnmetConstraintError
 from ik_service.ros.scene.object_messages import solid_primitive
 
 _MOST_OF_JOINTS = 1000  # joint constraints in a request
@@ -68,7 +68,7 @@ def constrained_chain(
             lower[i], upper[i] = max(lower[i], low), min(upper[i], high)
         else:
             own = constraint.joint_name
-            _check_holds(own, low, high, positions[own])
+            _check_holds(chain.robot.joints[own], low, high, positions[own])
     return chain.with_limits(lower, upper)
 
 
@@ -112,10 +112,13 @@ def _turns_to(chain: KinematicChain | KinematicTree, i: int, middle: float, seed
     return math.tau * round((seed - middle) / math.tau)
 
 
-def _check_holds(name: str, low: float, high: float, position: float) -> None:
-    if not low <= position <= high:
-        raise invalid_goal(
-            f'joint {name!r} is not moved by this chain, and its position {position:g} '
+def _check_holds(joint: Joint, low: float, high: float, position: float) -> None:
+    turns = 0.0
+    if joint.type is JointType.CONTINUOUS and math.isfinite(high - low):
+        turns = math.tau * round((position - (low + high) / 2) / math.tau)
+    if not low <= position - turns <= high:
+        raise UnmetConstraintError(
+            f'joint {joint.name!r} is not moved by this chain, and its position {position:g} '
             f'is not within the {low:g} … {high:g} of its constraint'
         )
 
@@ -190,7 +193,7 @@ def moved_bounds(
         try:
             check_still(bound, arm.pose_of(bound.link, group.base_link, posture))
         except ConstraintError as error:
-            raise invalid_goal(str(error)) from error
+            raise UnmetConstraintError(str(error)) from error
     return moved
 
 

@@ -254,7 +254,9 @@ def shapeless(goal):
 
 
 GOAL = ErrorCode.INVALID_GOAL_CONSTRAINTS
+TURNED = np.diag([-1.0, 1.0, -1.0, 1.0])
 RIGHTWARDS, AT_THE_ORIGIN, FINGER = joint_goal(RIGHT), np.eye(4), 'panda_leftfinger'
+TILTED_BASE = Constraints(orientation_constraints=[upright(TURNED, link='panda_link0')])
 TILTED_FINGER = Constraints(orientation_constraints=[upright(AT_THE_ORIGIN, link=FINGER)])
 WRONG = [
     (plan_request(), GOAL, 'goal_constraints'),
@@ -271,6 +273,18 @@ WRONG = [
         plan_request(RIGHTWARDS, start=LEFT, path_constraints=joint_goal(LEFT, tolerance=0.1)),
         ErrorCode.GOAL_VIOLATES_PATH_CONSTRAINTS,
         'path_constraints',
+    ),
+    (
+        plan_request(
+            RIGHTWARDS, path_constraints=joint_goal([0.04], names=['panda_finger_joint1'])
+        ),
+        ErrorCode.START_STATE_VIOLATES_PATH_CONSTRAINTS,
+        'panda_finger_joint1',
+    ),
+    (
+        plan_request(RIGHTWARDS, path_constraints=TILTED_BASE),
+        ErrorCode.START_STATE_VIOLATES_PATH_CONSTRAINTS,
+        'panda_link0',
     ),
     (plan_request(RIGHTWARDS, group_name='legs'), ErrorCode.INVALID_GROUP_NAME, 'legs'),
     (

@@ -19,7 +19,7 @@ from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.common.transforms import rigid_transform, rotation_about_axis, rotation_from_rpy
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.common.errors import ErrorCode, RequestError, UnmetConstraintError
 from ik_service.ros.requests.constraints import constrained_chain
 from ik_service.ros.scene import robot_states
 from ik_service.ros.scene.robot_states import read_multi_dof
@@ -81,6 +81,14 @@ def test_continuous_joints_are_constrained_on_the_turn_of_the_seed(arm):
 def test_joints_that_the_chain_does_not_move_must_comply(arm):
     constrain(arm, joint_constraint('grip', 0.0, 0.0, 0.0))
     assert 'grip' in refusal(arm, joint_constraint('grip', 0.9))
+
+
+def test_full_turns_of_continuous_joints_beside_the_chain_do_not_count(arm):
+    chain = arm.robot.chain('base', 'fore')
+    at = arm.postures.by_name(arm.rest) | {'wrist': 0.55 - 4 * math.pi}
+    constrained_chain(chain, [joint_constraint('wrist', 0.5)], at, 'clamp')
+    with pytest.raises(UnmetConstraintError, match="'wrist'"):
+        constrained_chain(chain, [joint_constraint('wrist', 1.5)], at, 'clamp')
 
 
 def test_constraints_on_a_joint_that_follows_another_hold_for_that(arm):

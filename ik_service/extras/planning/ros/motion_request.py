@@ -23,7 +23,12 @@ from ik_service.extras.planning.motion_check import RowTest
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.geometry.solids import Sphere
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.common.errors import ErrorCode, invalid_goal, RequestError
+from ik_service.ros.common.errors import (
+    ErrorCode,
+    invalid_goal,
+    RequestError,
+    UnmetConstraintError,
+)
 from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.goals import group_of
@@ -213,7 +218,7 @@ class _Reader:
         """Return a chain with the limits that joint constraints of the path leave."""
         if not constraints.joint_constraints:
             return chain
-        with _named('path_constraints'):
+        with _named('path_constraints', ErrorCode.START_STATE_VIOLATES_PATH_CONSTRAINTS):
             narrowed = self._narrowed(chain, constraints)
         outside = (start < narrowed.lower - _ROUNDING) | (start > narrowed.upper + _ROUNDING)
         inside = (start >= chain.lower) & (start <= chain.upper)
@@ -231,7 +236,7 @@ class _Reader:
     def row_tests(self, constraints: Constraints) -> list[RowTest]:
         """Return the tests of constraints on links that hold on the path."""
         tests: list[RowTest] = []
-        with _named('path_constraints'):
+        with _named('path_constraints', ErrorCode.START_STATE_VIOLATES_PATH_CONSTRAINTS):
             for bound in self._bounds(constraints):
                 chain = self._chain_to(bound.link, bound.field)
                 names = self._group.chain.joint_names
@@ -404,10 +409,14 @@ _ROUNDING = 1e-9  # of the start, which may be at a limit [rad] or [m]
 
 
 class _named:  # noqa: N801 - a context manager, used as a statement
-    """Name the field of a request in the message of an error that is raised within."""
+    """
+    Name the field of a request in the message of an error that is raised within.
 
-    def __init__(self, field: str) -> None:
-        self._field = field
+    :param unmet: code for a constraint on what the group does not move, which does not hold.
+    """
+
+    def __init__(self, field: str, unmet: ErrorCode | None = None) -> None:
+        self._field, self._unmet = field, unmet
 
     def __enter__(self) -> None:
         """Do nothing."""
@@ -415,6 +424,9 @@ class _named:  # noqa: N801 - a context manager, used as a statement
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Raise the error with the field in its message."""
         if isinstance(error, RequestError):
-            raise RequestError(error.code, f'{self._field}: {error}') from error
+            code = error.code
+            if self._unmet is not None and isinstance(error, UnmetConstraintError):
+                code = self._unmet
+            raise RequestError(code, f'{self._field}: {error}') from error
         if isinstance(error, ArgumentError):
             raise invalid_goal(f'{self._field}: {error}') from error
