@@ -42,6 +42,9 @@ macro(compile_together)
 endmacro()
 
 macro(generate_interface_package interfaces)
+  # The code mostly calls other code: with more it would be as fast, and take a sixth longer to build.
+  set(CMAKE_C_FLAGS_RELEASE "-O1 -DNDEBUG")
+  set(CMAKE_CXX_FLAGS_RELEASE "-O1 -DNDEBUG")
   find_package(ament_cmake REQUIRED)
   find_package(rosidl_default_generators REQUIRED)
   foreach(dependency ${ARGN})

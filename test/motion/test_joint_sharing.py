@@ -337,7 +337,7 @@ def test_a_motion_waits_until_the_commands_of_another_group_rest(solvers, rate):
     body = Body(solvers, rate=rate, velocity_scaling=0.2)
     left, right = body.followers['left'], body.followers['right']
     left.set_target(body.beside('left', 0.8))
-    body.tick(120)
+    body.tick(60)
     left.stop()
     assert left.active, 'it is coming to rest'
     right.set_target(body.beside('right', -0.2))
