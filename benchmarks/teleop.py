@@ -84,7 +84,7 @@ def drive(arm: str, minutes: float, seed: int) -> Session:
         iks.Solver(chain), rate=1.0 / PERIOD, velocity_scaling=SCALING, exclusive=False
     )
     settings, session = ServoSettings(), Session()
-    goal, sticks = TimedGoal(chain, settings), Sticks(seed, settings)
+    goal, sticks = TimedGoal(chain, settings, session.step), Sticks(seed, settings)
     q, speed, command, moved_at = np.array(start), np.zeros(chain.n), None, 0.0
     follower.set_measured(q, 0.0)
     follower.follow_goal(goal)
@@ -95,6 +95,9 @@ def drive(arm: str, minutes: float, seed: int) -> Session:
             if last is None or command is None or (last.twist != command.twist).any():
                 moved_at = now
             if command is not None:
+                if goal.end is not None:  # the arm has been at rest for long
+                    goal = TimedGoal(chain, settings, session.step)
+                    follower.follow_goal(goal)
                 goal.command(command, now + settings.timeout)
         follower.set_measured(q, now)
         sent = follower.tick(now)
@@ -117,16 +120,17 @@ def drive(arm: str, minutes: float, seed: int) -> Session:
             session.steady += PERIOD
             session.angle = max(session.angle, angle(chain.jacobian(q) @ rate, asked))
         q, speed = sent.q, rate
-    session.step = goal.times
     return session
 
 
 class TimedGoal(ServoGoal):
-    """A goal whose steps are timed."""
+    """A goal whose steps are timed; the durations [s] are added to a list."""
 
-    def __init__(self, chain: KinematicChain, settings: ServoSettings) -> None:
+    def __init__(
+        self, chain: KinematicChain, settings: ServoSettings, times: list[float]
+    ) -> None:
         super().__init__(chain, settings)
-        self.times: list[float] = []
+        self.times = times
 
     def step(self, tick):  # noqa: ANN001, ANN201 - as the other one
         """Return the step, and note how long it took."""
