@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, ExitStack, nullcontext
 import threading
 import time
 import traceback
@@ -71,6 +71,7 @@ class IkNode(NodeWithActions):
         **node_options: Unpack[NodeOptions],
     ) -> None:
         super().__init__('ik_service', start_parameter_services=False, **node_options)
+        self._preparations = ExitStack()  # rclpy destroys nodes also of which only a part was made
         self.parameters = NodeParameters(self)
         self._change_group = ReentrantCallbackGroup()
         ParameterServices(
@@ -97,6 +98,7 @@ class IkNode(NodeWithActions):
             checks,
         )
         self._compiler = Compiler(self.get_logger().warning)
+        self._preparations.callback(self._compiler.end)
         self._make_world(transforms)
         self._make_services(built_in)
         self._diagnostics = DiagnosticsPublisher(
@@ -108,6 +110,7 @@ class IkNode(NodeWithActions):
             self._on_refused,
             self._await_kernels,
         )
+        self._preparations.callback(self._loader.end)
         checks_of_arm = self._motion.commands.check, self._check_capabilities
         self._descriptions = RobotDescriptions(self, self.parameters, self._loader, checks_of_arm)
         self._threads = NodeThreads(self, shared, self._on_error)
@@ -140,6 +143,7 @@ class IkNode(NodeWithActions):
             self._on_offered,
             self._compiler.prepare,
         )
+        self._preparations.callback(self._arm_services.end)
         self._parts = NodeParts(
             self,
             self.parameters,
@@ -205,7 +209,7 @@ class IkNode(NodeWithActions):
             try:
                 yield
             finally:
-                self._end_preparations()
+                self._preparations.close()
                 for capability in self._capabilities:
                     capability.end()
                 if self._followers is not None:  # to rest, while the ticker still ticks
@@ -214,13 +218,8 @@ class IkNode(NodeWithActions):
 
     def destroy_node(self) -> None:
         """Destroy the node; threads that prepare something do no more, whether it ran or not."""
-        self._end_preparations()
+        self._preparations.close()
         super().destroy_node()
-
-    def _end_preparations(self) -> None:
-        self._loader.end()
-        self._arm_services.end()
-        self._compiler.end()
 
     # Callbacks
 

@@ -241,11 +241,11 @@ class TargetMarkerNode(Node):
         super().__init__(
             'target_marker', context=context, namespace=namespace, start_parameter_services=False
         )
+        self._server = make_server(self, _NAMESPACE)  # rclpy destroys also what is half made
         parameters = declare_parameters(self, (_IK_NODE, _SIZE))
         self._ik_node = parameters[_IK_NODE]
         self._size = parameters[_SIZE]
         ParameterServices(self)
-        self._server = make_server(self, _NAMESPACE)
         self._target = self.create_publisher(PoseStamped, 'target_pose', 1)
         self._fk = self.create_client(GetPositionFK, 'compute_fk', qos_profile=SERVICE_QOS)
         self._solver = RemoteSolver(self, self._ik_node, self._draw, self._on_refused)
