@@ -126,9 +126,7 @@ def drive(arm: str, minutes: float, seed: int) -> Session:
 class TimedGoal(ServoGoal):
     """A goal whose steps are timed; the durations [s] are added to a list."""
 
-    def __init__(
-        self, chain: KinematicChain, settings: ServoSettings, times: list[float]
-    ) -> None:
+    def __init__(self, chain: KinematicChain, settings: ServoSettings, times: list[float]) -> None:
         super().__init__(chain, settings)
         self.times = times
 

@@ -130,6 +130,7 @@ class InterpreterWatch:
             stdout=subprocess.DEVNULL,
             stderr=self._file,
             bufsize=0,
+            start_new_session=True,  # where Ctrl-C would interrupt its start
         )
         self._thread.start()
         return self
@@ -151,7 +152,7 @@ class InterpreterWatch:
 
 def _listen(name: str) -> None:
     """Report when nothing comes from stdin for too long, and when it does again, until its end."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # of the group; the end of stdin counts
+    for number in (signal.SIGINT, signal.SIGTERM):  # as a service manager sends to all; stdin ends
         signal.signal(number, signal.SIG_IGN)
     heard, silent = time.monotonic(), False
     while True:

@@ -29,7 +29,7 @@ def ended(program, *sentences, code=1, timeout=60.0):
     assert program.end() == code  # all of its output has come then
     for sentence in sentences:
         assert sentence in program.output
-    assert 'Traceback' not in program.output
+    assert 'Traceback' not in program.output, program.output
 
 
 def ask(bench, request, timeout=PATIENCE):
