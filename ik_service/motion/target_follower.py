@@ -27,15 +27,16 @@ from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.collision_guard import CollisionGuard, CollisionTest, NoCollisionTest
 from ik_service.motion.command.command_stream import CommandStream, FollowerCommand
 from ik_service.motion.command.motion_kernels import motion_kernels
-from ik_service.motion.command.motion_limits import MotionLimits
+from ik_service.motion.command.motion_limits import largest, MotionLimits
 from ik_service.motion.command.vector_kernels import vector_kernels
 from ik_service.motion.goal import MotionGoal, REST, Step, Tick
 from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.motion.state.joint_state_tracker import FAULTS, JointStateTracker, stands_by
 from ik_service.motion.state.lag_monitor import LagMonitor
 from ik_service.motion.tracking.moving_goal import MovingGoal
+from ik_service.motion.tracking.nearby_solver import NEAR
 from ik_service.motion.tracking.singular_passage import PosturePath, SingularPassage
-from ik_service.motion.tracking.target_goal import TargetGoal
+from ik_service.motion.tracking.target_goal import Anchor, TargetGoal
 from ik_service.motion.tracking.target_path import TargetPath
 from ik_service.motion.tracking.target_velocity import TargetVelocity
 from ik_service.solvers.result import IkResult
@@ -439,7 +440,10 @@ class TargetFollower:
             version = self._goals.next_version()
             passage, seeds = self._passage, self._seeds()
             last = self._path_end() if motion.interval > 0.0 else None
+            anchor = self._anchor(T_base_tip)
             settings, limits = self.settings, self.limits
+        if anchor is not None and motion.still:
+            seeds, last = [anchor.posture], None if last is None else anchor.posture
         if at is None or last is None:
             result = passage.nearby.solve(T_base_tip, seeds)
             found = PosturePath(result, result.q[None])
@@ -451,8 +455,16 @@ class TargetFollower:
             moving = MovingGoal(solve, T_base_tip, result.q, motion, at, limits)
         with self._lock:
             if version == self._goals.version:
-                self._take_target(T_base_tip, found, at, moving, last is not None)
+                self._take_target(T_base_tip, found, at, moving, last is not None, anchor)
         return result
+
+    def _anchor(self, T_base_tip: np.ndarray) -> Anchor | None:
+        """Return the anchor of the present target, where another one (4, 4) is close to it."""
+        target = self._goals.target
+        anchor = None if target is None or target.obstacle else target.anchor
+        if anchor is None or self._passage.nearby.bounded or not anchor.is_near(T_base_tip):
+            return None
+        return anchor
 
     def _path_end(self) -> np.ndarray | None:
         """Return where the path of the target ends by now; None where another one begins."""
@@ -468,6 +480,7 @@ class TargetFollower:
         at: float | None,
         moving: MovingGoal | None,
         goes_on: bool,
+        anchor: Anchor | None,
     ) -> None:
         """Follow a target that was solved for, unless something goes before it by now."""
         self._refuse(self._precedence())
@@ -479,8 +492,13 @@ class TargetFollower:
             else:
                 path.restart(posture, at)
             self.configuration_changes += goes_on and found.changes
+        if posture is not None:
+            away = np.inf if anchor is None else largest(np.abs(posture - anchor.posture))
+            if away > NEAR:
+                anchor = Anchor(T_base_tip, posture, found.result.success)
         movable = self.limits.movable
-        self._set_goal(TargetGoal(T_base_tip, found.result, posture, movable, moving, path))
+        goal = TargetGoal(T_base_tip, found.result, posture, movable, moving, path, anchor)
+        self._set_goal(goal)
 
     def follow_goal(self, goal: MotionGoal) -> None:
         """

@@ -177,6 +177,7 @@ class NearbySolver:
     :ivar chain: the chain of the solver.
     :ivar beside: the search that starts at the seed; it keeps the joint limits.
     :ivar next: solver for the poses of a target that moves.
+    :ivar bounded: whether there is a bound on the motion of the joints from the seed.
     :param velocity: (n,) as for :class:`NextSolver`.
     """
 
@@ -193,7 +194,7 @@ class NearbySolver:
         anywhere = replace(options, prefer='nearest', max_searches=searches)
         self._anywhere = Solver(chain, solver.name, anywhere)
         # After one step the search is over, and the solver's approach to the closest pose begins.
-        self._bounded = options.max_joint_motion is not None
+        self.bounded = options.max_joint_motion is not None
         descent = replace(_plain(options), max_iterations=1, max_searches=1)
         self._descent = Solver(chain, DEFAULT_SOLVER, descent)
         for prepared in (self.beside, self._descent):
@@ -219,7 +220,7 @@ class NearbySolver:
             return self.next.sooner(anywhere, T_base_target, seed)
         here = self._descent.solve(T_base_target, seed)
         # From there on the bound, which is one from the seed, would be one from `anywhere`.
-        there = anywhere if self._bounded else self._descent.solve(T_base_target, anywhere.q)
+        there = anywhere if self.bounded else self._descent.solve(T_base_target, anywhere.q)
         stay = _error(here) <= max(_error(there) / _CLEARLY_NEARER, _AS_NEAR)
         return replace(here if stay else there, status=anywhere.status)
 

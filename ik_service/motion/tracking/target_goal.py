@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
+from typing import NamedTuple
 
 import numpy as np
 
+from ik_service.kinematics.pose_error import pose_error
 from ik_service.motion.goal import MotionGoal, REST, Step, Tick
 from ik_service.motion.settings import FollowerState
 from ik_service.motion.tracking.moving_goal import MovingGoal
@@ -21,6 +24,35 @@ _BEHIND = 0.15
 
 _NEARLY_THERE = 0.06  # the same, up to when they go straight to where it is by now [s]
 
+_BESIDE, _TURNED_LITTLE = 2e-3, 0.01
+"""Distance [m] and angle [rad] of targets from an anchor that are solved from its posture."""
+
+_REPEATED = 1e-3  # the same as a share of that, for targets out of reach
+
+
+class Anchor(NamedTuple):
+    """
+    Pose and posture from which all targets close by are solved.
+
+    From solution to solution, a redundant arm would drift along its self-motion while its target
+    trembles. One whose target is out of reach would creep along postures that are almost as near
+    while the target is repeated; when that trembles, starting anew each time would be less even.
+
+    :ivar T_base_tip: (4, 4) the pose.
+    :ivar posture: (n,) the solution for it, or the nearest posture [rad] or [m].
+    :ivar reached: whether it is a solution.
+    """
+
+    T_base_tip: np.ndarray
+    posture: np.ndarray
+    reached: bool
+
+    def is_near(self, T_base_tip: np.ndarray) -> bool:
+        """Whether a pose (4, 4) is to be solved from here."""
+        error = pose_error(self.T_base_tip, T_base_tip)
+        off = math.hypot(*error[:3]) / _BESIDE, math.hypot(*error[3:]) / _TURNED_LITTLE
+        return max(off) <= (1.0 if self.reached else _REPEATED)
+
 
 class TargetGoal(MotionGoal):
     """
@@ -33,6 +65,7 @@ class TargetGoal(MotionGoal):
     :ivar solving: whether some thread is doing so.
     :ivar since: time of the first tick with it [s].
     :ivar path: the joint path to the goal; None for the straight motion.
+    :ivar anchor: from which targets close by are solved; None until it is solved for.
     """
 
     kind = 'target'
@@ -45,6 +78,7 @@ class TargetGoal(MotionGoal):
         movable: np.ndarray,
         moving: MovingGoal | None = None,
         path: TargetPath | None = None,
+        anchor: Anchor | None = None,
     ) -> None:
         """
         Go to a pose.
@@ -60,6 +94,7 @@ class TargetGoal(MotionGoal):
         self._movable = movable
         self._moving = moving
         self.path = path
+        self.anchor = anchor
         self._clock = None if path is None else path.clock
         if moving is not None and self._clock is None:
             self._clock = GoalClock()
@@ -82,6 +117,9 @@ class TargetGoal(MotionGoal):
         """Put continuous joints on the turn of the arm."""
         if self.posture is not None:
             before, self.posture = self.posture, unwrapped(self.posture)
+            if self.anchor is not None:
+                posture = unwrapped(self.anchor.posture)
+                self.anchor = self.anchor._replace(posture=posture)
             if self._moving is not None:
                 self._moving.shift(self.posture - before)
             if self.path is not None:
@@ -95,6 +133,7 @@ class TargetGoal(MotionGoal):
     def renew(self) -> bool:
         """Have the goal solved for again."""
         self.posture, self._arrived, self._moving, self.path = None, False, None, None
+        self.anchor = None
         return True
 
     def step(self, tick: Tick) -> Step:

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from support.chains import arm_path
-from support.motion.rigs import RATE, READY, Rig
+from support.motion.rigs import pose_beside, RATE, READY, Rig
 
 import ik_service as iks
+from ik_service.common.transforms import rotation_about_axis
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.motion.settings import FollowerState
 from ik_service.motion.tracking.nearby_solver import NearbySolver
@@ -423,3 +424,36 @@ def test_changes_of_the_configuration_do_not_keep_the_joints_on_an_old_path():
     path.advance(np.array([1.2]), 39.0)
     assert not path.changing
     assert path.passed
+
+
+@pytest.mark.parametrize('stamped', [True, False])
+def test_an_arm_at_a_target_that_trembles_does_not_drift(solver, stamped):
+    """Least steps away from joint limits, but not towards them, would add up to a motion."""
+    start = READY + np.array([0.0, 0.0, 0.0, -0.5, 2.0, 1.5, 1.0])
+    rig, random = Rig(solver, start), np.random.default_rng(1)
+    goal, rows = pose_beside(solver, rig.q, np.zeros(3)), []
+    for _ in range(300):
+        trembling = goal.copy()
+        trembling[:3, 3] += 1e-4 * random.normal(size=3)
+        turn = rotation_about_axis(np.array([1.0, 0.0, 0.0]), 5e-4 * random.normal())
+        trembling[:3, :3] = turn @ goal[:3, :3]
+        rig.measure()
+        rig.follower.set_target(trembling, at=rig.now if stamped else None)
+        rig.tick(2)
+        rows.append(rig.q)
+    drift = np.mean(rows[-50:], axis=0) - np.mean(rows[:50], axis=0)
+    assert np.abs(drift).max() < 1e-3
+
+
+@pytest.mark.parametrize('stamped', [True, False])
+def test_an_arm_whose_target_out_of_reach_is_repeated_comes_to_rest(solver, stamped):
+    rig = Rig(solver, READY)
+    goal = pose_beside(solver, READY, [0.6, 0.3, 0.2])
+    for _ in range(100):
+        rig.measure()
+        rig.follower.set_target(goal, at=rig.now if stamped else None)
+        rig.tick(2)
+    before = rig.follower.target[1].q
+    rig.measure()
+    rig.follower.set_target(goal, at=rig.now if stamped else None)
+    assert np.array_equal(rig.follower.target[1].q, before)
