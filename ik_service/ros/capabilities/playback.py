@@ -107,7 +107,7 @@ def joined(request: TrajectoryRequest, following: FollowerInterface) -> JointTra
         begin later, and where it leads along straight lines, which begin at rest.
     """
     motion, trajectory = following.follower.motion, request.trajectory
-    if motion is None or request.stamp:
+    if motion is None or start_time(request, following.clock) > following.clock.now():
         return None
     if trajectory.velocities is None:
         if len(trajectory) > 1:

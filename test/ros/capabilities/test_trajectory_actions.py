@@ -186,12 +186,15 @@ SIDEWAYS = READY + np.array([-0.3, 0.2, 0.3, 0.2, -0.2, 0.2, -0.3])
 def test_a_goal_replaces_the_one_on_its_way_without_a_leap(cell, player):
     first = player.follow(smooth(seconds=5.0))
     cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.15)
-    second = player.follow(message([1.5], [SIDEWAYS]))
+    since = len(cell.commands)
+    second = player.follow(stamped(message([3.0], [SIDEWAYS])))
     end, result = first.result()
     assert (end, result.error_code) == ('aborted', INVALID)
     assert 'a newer trajectory has replaced it' in result.error_string
     end, result = second.result()
     assert end == 'succeeded', result.error_string
+    turn = cell.commands.messages[since : since + 100]
+    assert all(any(command.velocity) for command in turn), 'stamped now, it goes on at once'
     keeps_the_bounds(cell)
     cell.wait_for_end(SIDEWAYS)
 
@@ -263,10 +266,7 @@ def test_the_stop_of_moveit_stops_a_target_and_what_waits_for_its_stamp(cell, pl
     cell.commands.wait(lambda command: not any(command.velocity), since=len(cell.commands))
     cell.start = READY
     cell.assert_commands_keep_the_bounds(SCALING)
-    trajectory = message([3.0], [READY])
-    later = cell.bench.node.get_clock().now().nanoseconds + 5_000_000_000
-    trajectory.header.stamp.sec, trajectory.header.stamp.nanosec = divmod(later, 1_000_000_000)
-    goal = player.execute(trajectory)
+    goal = player.execute(stamped(message([3.0], [READY]), 5.0))
     diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
     status(diagnostics, 'motions', trajectory_on_its_way='execute_trajectory')
     events.publish(String(data='stop'))
@@ -307,10 +307,9 @@ def with_stamp(seconds):
     return trajectory
 
 
-def stamped_ahead(seconds):
-    trajectory = smooth()
-    ahead = time.time_ns() + round(seconds * 1e9)
-    trajectory.header.stamp.sec, trajectory.header.stamp.nanosec = divmod(ahead, 1_000_000_000)
+def stamped(trajectory, ahead=0.0):
+    at = time.time_ns() + round(ahead * 1e9)
+    trajectory.header.stamp.sec, trajectory.header.stamp.nanosec = divmod(at, 1_000_000_000)
     return trajectory
 
 
@@ -362,7 +361,7 @@ def test_bad_trajectories_move_nothing_and_say_why(cell, player, trajectory, cod
 
 
 def test_a_stamp_far_ahead_is_refused_with_a_hint_at_clocks(cell, player):
-    end, result = player.follow(stamped_ahead(12.0)).result()
+    end, result = player.follow(stamped(smooth(), 12.0)).result()
     assert (end, result.error_code) == ('aborted', INVALID)
     reason = 'begins in 1[12].* s, more than the allowed 10 s; .* clocks'
     assert re.search(reason, result.error_string)
