@@ -167,6 +167,11 @@ def test_the_codes_of_what_collides_name_the_bodies(post):
 def test_a_pose_out_of_reach_has_no_solution(planning):
     answer = planning.answer(pose_goal(at(2.0, 0.0, 0.5)))
     assert code_of(answer) is ErrorCode.NO_IK_SOLUTION
+    assert 'path_constraints' not in answer.error_code.message
+    there = pose_goal(planning.arm.chain.forward(RIGHT))
+    narrowed = planning.answer(there, path_constraints=joint_goal(LEFT, tolerance=0.1))
+    assert code_of(narrowed) is ErrorCode.NO_IK_SOLUTION
+    assert 'path_constraints.joint_constraints narrow' in narrowed.error_code.message
 
 
 def test_path_constraints_hold_on_the_whole_way(post):

@@ -165,7 +165,9 @@ class RequestPlanner:
             dict.fromkeys([*problem.notes, *avoided.notes, *(scene.remarks if scene else ())])
         )
         if plan.trajectory is None:
-            raise RequestError(CODES[plan.status], '; '.join([_reason(plan, problem), *notes]))
+            raise RequestError(
+                CODES[plan.status], '; '.join([_reason(plan, problem, request), *notes])
+            )
         if not plan.trajectory.duration <= LONGEST:
             raise RequestError(
                 ErrorCode.FAILURE, f'the motion would last {plan.trajectory.duration:.3g} s'
@@ -283,9 +285,11 @@ class MotionWatch:
         return avoided.test(planned.trajectory.joint_names)
 
 
-def _reason(plan: MotionPlan, problem: MotionProblem) -> str:
+def _reason(plan: MotionPlan, problem: MotionProblem, request: MotionPlanRequest) -> str:
     if plan.status is PlanStatus.TIMED_OUT:
         return f'{plan.reason}, {problem.timeout:g} s; {plan.checks} postures were checked'
+    if plan.status is PlanStatus.GOAL_OUT_OF_REACH and request.path_constraints.joint_constraints:
+        return f'{plan.reason}; path_constraints.joint_constraints narrow the limits'
     return plan.reason
 
 
