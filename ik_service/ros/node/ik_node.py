@@ -79,6 +79,7 @@ class IkNode(NodeWithActions):
         )
         self._fault, self._reporting = DescriptionFault(), threading.Lock()
         self._started_at = time.monotonic()
+        self._commanding = ExitStack()
         self._errors = FaultLogger(lambda text: self.get_logger().error(text))
         commands, checks = (shared.commands, shared.checks) if shared else (None, None)
         self._motion = ArmMotion(
@@ -205,19 +206,27 @@ class IkNode(NodeWithActions):
     @contextmanager
     def commanding(self) -> Iterator[None]:
         """Send commands for the time of a ``with`` block, in which an executor has to spin."""
-        with self._motion.running():
-            try:
-                yield
-            finally:
-                self._preparations.close()
-                for capability in self._capabilities:
-                    capability.end()
-                if self._followers is not None:  # to rest, while the ticker still ticks
-                    self._followers.end()
-                self._markers.switch(False)
+        with self._commanding:
+            self._commanding.enter_context(self._motion.running())
+            self._commanding.callback(self._come_to_rest)
+            yield
+
+    def _come_to_rest(self) -> None:
+        """End all motion; ticks have to go on."""
+        self._preparations.close()
+        for capability in self._capabilities:
+            capability.end()
+        if self._followers is not None:
+            self._followers.end()
+        self._markers.switch(False)
 
     def destroy_node(self) -> None:
-        """Destroy the node; threads that prepare something do no more, whether it ran or not."""
+        """
+        Destroy the node; threads that prepare something do no more, whether it ran or not.
+
+        An arm in motion comes to rest before, also within the ``with`` block of commands.
+        """
+        self._commanding.close()
         self._preparations.close()
         super().destroy_node()
 

@@ -139,6 +139,29 @@ def test_a_node_follows_targets_without_trajectories_and_servoing(bench, node, e
         assert 'delta_twist_cmds' not in own
 
 
+@pytest.mark.parametrize('node', [()], indirect=True, ids=['no capabilities'])
+def test_an_arm_in_motion_comes_to_rest_before_its_node_is_destroyed(bench, node, executor):
+    commands = bench.record(JointState, 'joint_command')
+    node.start()
+    with node.commanding():
+        states = bench.publisher(JointState, 'joint_states')
+        targets = bench.publisher(PoseStamped, 'target_pose')
+        names = list(panda_arm().chain.joint_names)
+        far = pose_from_matrix(panda_arm().chain.forward(READY + 1.0))
+        target = PoseStamped(header=Header(frame_id='panda_link0'), pose=far)
+
+        def fast():
+            last = commands.messages[-1:]
+            states.publish(JointState(name=names, position=last[0].position if last else READY))
+            if not last:
+                targets.publish(target)
+            return bool(last) and np.abs(last[0].velocity).max() > 0.5
+
+        until(fast, START_TIMEOUT, 'a motion')
+        node.destroy_node()
+        commands.wait(lambda message: not any(message.velocity), since=len(commands) - 1)
+
+
 def test_a_destroyed_node_leaves_nothing_behind_though_somebody_still_holds_it(
     bench, node, executor
 ):
