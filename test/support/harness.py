@@ -131,7 +131,7 @@ class Bench:
         from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
         from rclpy.node import Node
 
-        from ik_service.ros.common.stream_executor import spinning_streams
+        from ik_service.ros.common.runtime import spinning_streams
 
         self.namespace = f'/bench_{next(_numbers)}'
         self._domain = str(context.get_domain_id())

@@ -35,8 +35,7 @@ from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.actions import NodeOptions
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.qos import DESCRIPTION_QOS
-from ik_service.ros.common.runtime import GRACE, spinning_node, StopRequest
-from ik_service.ros.common.stream_executor import spinning_streams
+from ik_service.ros.common.runtime import GRACE, spinning_node, spinning_streams, StopRequest
 from ik_service.ros.common.tf_listener import (
     tf_message,
     TF_STATIC_QOS,

@@ -210,6 +210,24 @@ def spinning(*executors: Executor | StreamExecutor) -> Iterator[None]:
 
 
 @contextmanager
+def spinning_streams(node: Node, streams: Collection[CallbackGroup]) -> Iterator[StreamExecutor]:
+    """
+    Spin a node in two threads for the time of a ``with`` block.
+
+    It yields the executor of the streams, which has to be woken for those that come later.
+
+    :param streams: callback groups of subscriptions whose messages come all the time.
+    """
+    from ik_service.ros.common.partial_executor import partition
+    from ik_service.ros.common.stream_executor import StreamExecutor
+
+    listener, (others,) = StreamExecutor(node.context), partition(node, streams)
+    others.add_node(node)  # woken by what the node gets later
+    with spinning(listener, others), listener.serving(node, streams):
+        yield listener
+
+
+@contextmanager
 def spinning_node(node: Node, streams: Collection[CallbackGroup] = ()) -> Iterator[None]:
     """
     Spin a node for the time of a ``with`` block, and destroy it at the end.
@@ -218,7 +236,6 @@ def spinning_node(node: Node, streams: Collection[CallbackGroup] = ()) -> Iterat
         thread of their own.
     """
     from ik_service.ros.common.response_retry import retry_dropped_responses
-    from ik_service.ros.common.stream_executor import spinning_streams
 
     retry_dropped_responses(node)
     try:

@@ -27,9 +27,6 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 from rclpy.waitable import Waitable
 
-from ik_service.ros.common.partial_executor import partition
-from ik_service.ros.common.runtime import spinning
-
 T = TypeVar('T')
 
 _MOST_AT_ONCE = 16  # messages of a subscription that are taken before those of the others
@@ -201,21 +198,6 @@ class StreamExecutor:
             self._served = self._parts
             self._parts_changed.notify_all()
             return self._served
-
-
-@contextmanager
-def spinning_streams(node: Node, streams: Collection[CallbackGroup]) -> Iterator[StreamExecutor]:
-    """
-    Spin a node in two threads for the time of a ``with`` block.
-
-    It yields the executor of the streams, which has to be woken for those that come later.
-
-    :param streams: callback groups of subscriptions whose messages come all the time.
-    """
-    listener, (others,) = StreamExecutor(node.context), partition(node, streams)
-    others.add_node(node)  # woken by what the node gets later
-    with spinning(listener, others), listener.serving(node, streams):
-        yield listener
 
 
 def _streams(stack: ExitStack, part: _Part) -> Iterator[_Stream]:

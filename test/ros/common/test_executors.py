@@ -25,8 +25,8 @@ from ik_service.ros.common.actions import (
     ThreadSafeActionClient,
 )
 from ik_service.ros.common.partial_executor import PartialExecutor
-from ik_service.ros.common.runtime import spinning
-from ik_service.ros.common.stream_executor import spinning_streams, StreamExecutor
+from ik_service.ros.common.runtime import spinning, spinning_streams
+from ik_service.ros.common.stream_executor import StreamExecutor
 from ik_service.ros.node import node_threads
 
 
