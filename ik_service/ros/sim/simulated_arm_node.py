@@ -228,7 +228,7 @@ class GripperAction:
             self._server = DeferredActionServer(
                 self._node, GripperCommand, self._name, self._begin, self._cancel, None
             )
-            self._node.create_timer(_PERIOD, self._attend)
+            self._timer = self._node.create_timer(_PERIOD, self._attend)
 
     def _begin(self, handle: ServerGoalHandle) -> None:
         if self._goal is not None:
@@ -240,6 +240,7 @@ class GripperAction:
             self._finish(handle, f'command.position is {position}; a finite number is right')
         else:
             self._goal, self._moved_at = handle, time.monotonic()
+            self._timer.reset()
             self._command(position)
 
     def _cancel(self, handle: ServerGoalHandle) -> bool:
@@ -249,6 +250,7 @@ class GripperAction:
         """Give feedback on the goal, and end it when that is due."""
         goal, arm, now = self._goal, self._simulation.arm, time.monotonic()
         if goal is None:
+            self._timer.cancel()  # until the next goal
             return
         if arm is None or self._joint not in arm.joint_names:
             self._finish(goal, 'the robot was replaced by one without this hand')
