@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument('--count', type=int, default=1_000_000, help='targets of a batch')
     parser.add_argument('--repeats', type=int, default=5)
     parser.add_argument('--chunk', type=int, default=50_000, help='targets of a chunk')
-    parser.add_argument('--memory', default='1000000,10000000', help='numbers of targets; or none')
+    parser.add_argument('--memory', default='1000000,10000000', help="numbers of targets, or ''")
     parser.add_argument('--folder', type=Path, help='where stores are made; a temporary one')
     parser.add_argument('--peak-of', type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
