@@ -13,11 +13,12 @@ newest state; no bound of the acceleration, and no way to rest at the end. Here 
 The client jogs all joints at their velocity limits, there and back. The controller has
 ``allow_nonzero_velocity_at_trajectory_end``, which Servo needs.
 
-    .venv/bin/python benchmarks/wire.py [RESULTS.csv]        # or: make bench-wire
+    .venv/bin/python benchmarks/wire.py [RESULTS]        # or: make bench-wire
 """
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -445,7 +446,7 @@ def controllers() -> Iterator[tuple[str, str, dict]]:
             yield interface, name, {'interface': interface, 'version': version}
 
 
-def main(results: str = 'wire') -> None:
+def main(results: str) -> None:
     """Measure every case on every interface."""
     rows = []
     for interface, controller, arguments in controllers():
@@ -489,4 +490,6 @@ def _row(interface: str, controller: str, name: str, wire: Wire, case: Case) -> 
 
 
 if __name__ == '__main__':
-    main(*sys.argv[1:])
+    parser = ArgumentParser(description=__doc__.partition('\n\n')[0])
+    parser.add_argument('results', nargs='?', default='wire', help='name of the table')
+    main(parser.parse_args().results)
