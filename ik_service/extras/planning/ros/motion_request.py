@@ -270,11 +270,13 @@ class _Reader:
     def _joint_goal(
         self, chain: KinematicChain, on_path: KinematicChain, constraints: Constraints
     ) -> np.ndarray:
-        """Return the joint vector of a goal; joints that it does not name stay."""
+        """Return the joint vector of a goal: the start, where that is within its tolerances."""
         narrowed = _on_path(self._narrowed(chain, constraints), on_path)
         positions = {c.joint_name: c.position for c in constraints.joint_constraints}
         names = chain.joint_names
         start = self._posture[self._group.indices]
+        if ((narrowed.lower <= start) & (start <= narrowed.upper)).all():
+            return start
         q = np.array([positions.get(name, at) for name, at in zip(names, start, strict=True)])
         turn = np.where(np.isinf(chain.lower) & np.isinf(chain.upper), chain.arrays.turn, 0.0)
         q -= turn * np.round((q - start) / np.where(turn > 0.0, turn, 1.0))
