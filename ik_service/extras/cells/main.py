@@ -12,7 +12,7 @@ import sys
 from ik_service.cli.ros import split_ros_arguments
 from ik_service.common.child_process import ChildProcess
 from ik_service.common.quoting import quote
-from ik_service.common.threads import switch_interval
+from ik_service.common.threads import lasting, switch_interval
 from ik_service.exceptions import UnknownArmError
 from ik_service.ros.common.runtime import GRACE, ros, run, StopRequest
 
@@ -136,7 +136,8 @@ def _program(words: Sequence[str], stop: StopRequest) -> int:
     turns = switch_interval() if len(arms) == 1 else nullcontext()
     report = partial(print, STARTED, flush=True) if options.report_start else lambda: None
     with ros(for_ros), turns:
-        from ik_service.extras.cells.arm_nodes import run_arms, run_simulated_arms
+        with lasting():
+            from ik_service.extras.cells.arm_nodes import run_arms, run_simulated_arms
 
         if options.part == 'simulation':
             run_simulated_arms(cell, arms, stop, report)

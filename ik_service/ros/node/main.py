@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ik_service.common.stall_watch import InterpreterWatch
-from ik_service.common.threads import switch_interval
+from ik_service.common.threads import lasting, switch_interval
 from ik_service.ros.common.runtime import GRACE, ros, run, shows_help, StopRequest
 
 
@@ -18,11 +18,12 @@ def main(args: list[str] | None = None) -> None:
 
 def _program(args: list[str] | None, stop: StopRequest) -> None:
     with ros(args), switch_interval(), InterpreterWatch('ik_node'):
-        # Only now, so that signals are caught while it is imported.
-        from ik_service.motion.command.motion_limits import LONGEST_RAMP
-        from ik_service.ros.node.ik_node import IkNode
+        with lasting():
+            # Only now, so that signals are caught while it is imported.
+            from ik_service.motion.command.motion_limits import LONGEST_RAMP
+            from ik_service.ros.node.ik_node import IkNode
 
-        node = IkNode()
+            node = IkNode()
         try:
             node.start()
             with node.running():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 
+from ik_service.common.threads import lasting
 from ik_service.ros.common import runtime
 from ik_service.ros.common.runtime import shows_help
 
@@ -15,11 +16,12 @@ def main(args: list[str] | None = None) -> int:
         return 0
 
     def program(stop: threading.Event) -> None:
-        # Slow imports come here, where signals are already caught.
-        from ik_service.ros.sim.simulated_arm_node import SimulatedArmNode
-
         with runtime.ros(args):
-            node = SimulatedArmNode()
+            with lasting():
+                # Slow imports come here, where signals are already caught.
+                from ik_service.ros.sim.simulated_arm_node import SimulatedArmNode
+
+                node = SimulatedArmNode()
             with runtime.spinning_node(node, [node.streams]), node.running():
                 stop.wait()
 
