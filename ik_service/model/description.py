@@ -111,6 +111,8 @@ class _Reader:
         # The text is encoded here: whatever encoding it declares, these bytes are UTF-8.
         self._parser = expat.ParserCreate('utf-8')
         self._parser.buffer_text = True
+        if hasattr(self._parser, 'SetReparseDeferralEnabled'):  # expat 2.6: holds back more
+            self._parser.SetReparseDeferralEnabled(False)
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self.builder.data

@@ -312,7 +312,7 @@ def test_paths_that_cannot_be_read(tmp_path):
     assert_refused(missing, r"^file '.*none\.urdf': cannot be read: No such file")
     assert_refused(str(missing), r"^file '.*none\.urdf': cannot be read: No such file")
     assert_refused(tmp_path, 'cannot be read: it is a folder, and a regular file is needed')
-    assert_refused('nul\0byte', 'cannot be read: embedded null byte')
+    assert_refused('nul\0byte', 'cannot be read: .*embedded null')  # byte, or character
     assert_refused('x' * 1_000_000, "^file '…x{300}': cannot be read: File name too long")
 
 
