@@ -71,7 +71,8 @@ class IkNode(NodeWithActions):
         **node_options: Unpack[NodeOptions],
     ) -> None:
         super().__init__('ik_service', start_parameter_services=False, **node_options)
-        self._preparations = ExitStack()  # rclpy destroys nodes also of which only a part was made
+        # First of all, as rclpy destroys nodes also of which only a part was made.
+        self._commanding, self._preparations = ExitStack(), ExitStack()
         self.parameters = NodeParameters(self)
         self._change_group = ReentrantCallbackGroup()
         ParameterServices(
@@ -79,7 +80,6 @@ class IkNode(NodeWithActions):
         )
         self._fault, self._reporting = DescriptionFault(), threading.Lock()
         self._started_at = time.monotonic()
-        self._commanding = ExitStack()
         self._errors = FaultLogger(lambda text: self.get_logger().error(text))
         commands, checks = (shared.commands, shared.checks) if shared else (None, None)
         self._motion = ArmMotion(
