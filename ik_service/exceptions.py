@@ -288,12 +288,14 @@ class IncompleteSolutionsError(IkServiceError):
 
     :ivar reason: why it ended.
     :ivar partial: (k, n) the solutions so far [rad] or [m].
+    :ivar timed_out: whether the time ran out.
     """
 
-    def __init__(self, reason: str, remedy: str, partial: object) -> None:
+    def __init__(self, reason: str, remedy: str, partial: object, timed_out: bool = False) -> None:
         super().__init__(f'not all solutions: {reason}: {remedy}; those found are in .partial')
         self.reason = reason
         self.partial = partial
+        self.timed_out = timed_out
 
 
 class StoreError(IkServiceError):

@@ -99,7 +99,7 @@ class AllSolutionsHandler(ServiceHandler):
         node = self._ik.settings.options
         values = {name: getattr(node, name) for name in USED_OPTIONS}
         options = IkOptions(**{**values, 'timeout': LONGEST_SEARCH})
-        why = ''
+        why, timed_out = '', False
         try:
             found, proved = list_solutions(
                 chain, T, seed, options, resolution or DEFAULT_RESOLUTION
@@ -108,8 +108,9 @@ class AllSolutionsHandler(ServiceHandler):
             raise invalid_goal(f'max_step: {error}') from error
         except IncompleteSolutionsError as error:
             found, proved, why = np.asarray(error.partial), False, error.reason
+            timed_out = error.timed_out
         if not len(found):
-            code = ErrorCode.TIMED_OUT if why else ErrorCode.NO_IK_SOLUTION
+            code = ErrorCode.TIMED_OUT if timed_out else ErrorCode.NO_IK_SOLUTION
             exists = 'the target has no solution' if proved else 'no solution was found'
             raise RequestError(code, why or f'{exists} within the limits')
         return found, why

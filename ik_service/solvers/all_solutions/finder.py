@@ -83,8 +83,9 @@ def solve_ik_all(
         is smallest comes first. None for a target that cannot be reached.
     :raises ArgumentError: when an argument is of another type or shape, or not finite.
     :raises OptionError: when an option is given that does not count here.
-    :raises IncompleteSolutionsError: when the time runs out, or there are more solutions than
-        ``max_solutions``; its ``partial`` holds those found.
+    :raises IncompleteSolutionsError: when the time runs out, there are more solutions than
+        ``max_solutions``, or they have no end, as those of a joint without limits that others
+        mimic by ratios that are not whole; its ``partial`` holds those found.
     """
     return list_solutions(chain, target, seed, options, resolution, turns, max_solutions).q
 

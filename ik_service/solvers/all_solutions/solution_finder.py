@@ -102,6 +102,27 @@ def closed_form_for(chain: KinematicChain, options: IkOptions, plan: Plan) -> Cl
     return arm._replace(kind=NO_FORM)
 
 
+def joint_without_end(chain: KinematicChain, options: IkOptions) -> str:
+    """
+    Return the name of a joint that each full turn takes to other poses, without end; '' for none.
+
+    Such a joint has no limits, and moves joints of the path by ratios that are not whole.
+
+    :param options: ``joint_limits`` and ``max_joint_motion`` count.
+    """
+    if options.max_joint_motion is not None:
+        return ''
+    lower, upper = chain.search_limits()
+    free = np.isinf(lower) | np.isinf(upper) | (options.joint_limits == 'ignore')
+    arrays, (turns, slides) = chain.arrays, chain.arrays.joints[:, 6:].T
+    for i in np.flatnonzero(free):
+        own = arrays.variables == i
+        # What slides is at one place only, however far the joint goes.
+        if (turns[own] % 1.0).any() and not slides[own].any():
+            return chain.joint_names[i]
+    return ''
+
+
 def _rank(chain: KinematicChain, options: IkOptions, free: np.ndarray) -> int:
     """Return the rank of the task's Jacobian at most postures."""
     lower, upper = chain.sampling_bounds()
@@ -189,6 +210,7 @@ class SolutionFinder:
             self._plan = self._plan._replace(patience=patience)
         self._arm = closed_form_for(chain, options, self._plan)
         self._elimination = elimination_of(chain) if self._arm.kind == GENERAL else None
+        self._endless = joint_without_end(chain, options)
         self._thread = threading.local()
 
     def find(self, target: ArrayLike, seed: ArrayLike | None, turns: bool) -> AllSolutions:
@@ -224,8 +246,11 @@ class SolutionFinder:
             distances = np.abs(solutions - own.work.start).max(axis=1, initial=0.0)
             full |= not all_turns
         solutions = solutions[distances.argsort(kind='stable')[: self._most]]
-        if full or ending != exploration.COMPLETE or len(distances) > self._most:
-            raise IncompleteSolutionsError(*self._bound(ending), solutions)
+        endless = bool(self._endless) and searches > 0
+        if full or endless or ending != exploration.COMPLETE or len(distances) > self._most:
+            timed_out = ending == exploration.OUT_OF_TIME
+            bound = self._bound(ending, full or len(distances) > self._most)
+            raise IncompleteSolutionsError(*bound, solutions, timed_out)
         return AllSolutions(solutions, proved=searches == 0)
 
     def prepared(self) -> _ThreadsOwn:
@@ -255,10 +280,16 @@ class SolutionFinder:
             return np.empty((0, self.chain.n))
         return found.q if found.proved else found.q[:0]
 
-    def _bound(self, ending: int) -> tuple[str, str]:
-        """Return the bound that ended the search early, and the arguments that move it."""
+    def _bound(self, ending: int, full: bool) -> tuple[str, str]:
+        """Return what ended the search before it had all, and what to do about it."""
         if ending == exploration.OUT_OF_TIME:
             bound, argument = f'the time of {self._timeout:g} s ran out', 'the timeout'
+        elif not full:
+            return (
+                f'joint {self._endless!r} has no limits, and each of its turns leads to other '
+                'poses, as joints mimic it by ratios that are not whole',
+                'bound it, with chain.with_limits or max_joint_motion',
+            )
         else:
             bound, argument = f'there are more than {self._most}', 'max_solutions'
         return bound, f'raise {argument}, or the resolution'

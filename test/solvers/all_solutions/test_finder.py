@@ -5,7 +5,17 @@ import math
 
 import numpy as np
 import pytest
-from support.chains import arm, planar, postures, snake, targets, within_limits
+from support.chains import (
+    arm,
+    joint_xml,
+    limit_xml,
+    planar,
+    postures,
+    robot_xml,
+    snake,
+    targets,
+    within_limits,
+)
 from support.robots import arm_of, calibrated, JOINTS, six_joint_arm, WITHOUT
 
 import ik_service as iks
@@ -279,6 +289,50 @@ def test_the_time_that_runs_out_is_an_error_with_those_found():
     options = iks.IkOptions(timeout=1e-5)
     with pytest.raises(IncompleteSolutionsError, match='time'):
         iks.solve_ik_all(chain, targets(chain, 1)[0], options=options)
+
+
+def mimicked(ratio, kind='continuous'):
+    """A joint about z that carries one about y, which follows it by a ratio."""
+    joints = [
+        joint_xml('a', kind, 'base', 'middle', inner=limit_xml(-3.0, 3.0)),
+        joint_xml(
+            'b', kind, 'middle', 'arm', (0.4, 0, 0), axis=(0, 1, 0),
+            inner=limit_xml(-9.0, 9.0) + f'<mimic joint="a" multiplier="{ratio}" offset="0.1"/>',
+        ),
+        joint_xml('c', 'fixed', 'arm', 'tip', (0.3, 0, 0)),
+    ]  # fmt: skip
+    text = robot_xml(['base', 'middle', 'arm', 'tip'], joints)
+    return iks.Robot.from_urdf(text).chain('base', 'tip')
+
+
+@pytest.mark.parametrize('ratio', [0.37, 1.5, -7.3])
+def test_turns_without_end_are_an_error_with_those_found(ratio):
+    endless, limited = mimicked(ratio), mimicked(ratio, 'revolute')
+    target = endless.forward([5.85])
+    for chain, limits in ((endless, 'active_set'), (limited, 'ignore')):
+        options = iks.IkOptions(joint_limits=limits)
+        with pytest.raises(IncompleteSolutionsError, match="'a' has no limits") as error:
+            iks.solve_ik_all(chain, target, options=options)
+        assert not error.value.timed_out
+        for q in error.value.partial:
+            assert np.abs(chain.forward(q) - target).max() < 1e-6
+    near = iks.IkOptions(max_joint_motion=7.0)
+    for found in (
+        iks.solve_ik_all(endless.with_limits([-7.0], [7.0]), target),
+        iks.solve_ik_all(endless, target, options=near),
+    ):
+        assert np.abs(found - 5.85).min() < 1e-3
+
+
+def test_turns_of_whole_ratios_have_an_end():
+    chain = mimicked(2)
+    assert differences(iks.solve_ik_all(chain, chain.forward([5.85])), 5.85).min() < 1e-3
+
+
+def test_none_out_of_reach_is_proved_without_an_end_of_turns():
+    target = np.eye(4)
+    target[0, 3] = 9.0
+    assert len(iks.solve_ik_all(mimicked(0.37), target)) == 0
 
 
 @pytest.mark.parametrize(
