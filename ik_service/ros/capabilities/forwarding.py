@@ -119,6 +119,7 @@ class ControllerGoal:
             text = f'{self._name} has rejected it; see the log of the controller'
             return TrajectoryOutcome(TrajectoryEnd.REFUSED, text)
         self._handle = handle
+        self._asked_at = -float('inf')  # what was asked before was of a goal that it did not know
         self._ask_for_result(handle)
         return None
 
@@ -314,12 +315,19 @@ class ForwardedPlayback(Playback):
             return CANCELED_EARLY
         if self._replaced:
             return preempted(_REPLACED)
-        if self._client.server_is_ready():
+        servers = len(self._client.servers())
+        # Each of several would take it and move the arm, of which one answer alone is heard.
+        several = servers > 1 and self.following.follower.settings.exclusive
+        if self._client.server_is_ready() and not several:
             self._missing_since = None
             return self._send(now)
         self._missing_since = self._missing_since or now
         if now - self._missing_since <= PATIENCE:
             return None
+        if several:
+            text = f'{servers} controllers offer the action {self._name}: end all but one'
+            text += ' (one that was killed counts for up to 20 s)'
+            return TrajectoryOutcome(TrajectoryEnd.REFUSED, text)
         text = 'does not exist: is the controller active, and trajectory_action right?'
         return TrajectoryOutcome(TrajectoryEnd.STOPPED, f'the action {self._name} {text}')
 

@@ -1,6 +1,7 @@
 """Trajectories that are passed on to a controller, a stand-in of its action, and its faults."""
 
 import re
+import time
 
 from control_msgs.msg import JointTolerance
 from diagnostic_msgs.msg import DiagnosticArray
@@ -49,6 +50,11 @@ class Setup:
         goal = getattr(self.player, action)(smooth(seconds=seconds))
         until(lambda: controller.goals, what='the goal')
         return goal
+
+    def servers(self):
+        """Return what is known of the servers of the action."""
+        action = f'{self.bench.namespace}/{ACTION}/_action/status'
+        return self.bench.node.get_publishers_info_by_topic(action)
 
     def stop(self):
         return self.bench.call(Trigger, 'ik_service/stop', Trigger.Request()).message
@@ -236,6 +242,18 @@ def test_a_controller_that_vanishes_or_is_not_there_is_told(setup, controller):
     assert 'does not exist' in result.error_string
 
 
+def test_none_of_two_controllers_of_one_action_gets_a_goal(setup, controller):
+    # Both would move the arm, one of them unheard once the other has rejected the goal.
+    setup.controller().begin_anew(controller.q)
+    until(lambda: len(setup.servers()) == 2, what='the second controller')
+    end, result = setup.player.follow(smooth()).result()
+    assert end == 'aborted'
+    assert f'2 controllers offer the action {setup.bench.namespace}/' in result.error_string
+    assert not any(each.goals for each in setup.controllers)
+    setup.controllers.pop(0).close()
+    setup.is_heard()
+
+
 def test_its_own_action_is_refused_as_that_of_a_controller(bench, panda_urdf):
     node = bench.start(
         NODE, urdf=str(panda_urdf), trajectory_action='follow_joint_trajectory', ready=None
@@ -341,6 +359,18 @@ def test_a_goal_whose_acceptance_was_lost_is_canceled_and_ends(
         setup.stop()
     end, _ = goal.result()
     assert (end, controller.canceled) == (('aborted', 1) if stops else ('succeeded', 0))
+
+
+def test_a_goal_that_is_accepted_after_a_stop_is_canceled_at_once(setup, controller):
+    controller.thinks, asked = 0.5, controller.asked
+    goal = setup.player.follow(smooth(seconds=60.0))
+    until(lambda: controller.asked > asked, what='the goal')
+    assert 'it has not yet accepted the goal' in setup.stop()
+    until(lambda: controller.goals, what='the goal')
+    accepted = time.monotonic()
+    assert goal.result()[0] == 'aborted'
+    assert time.monotonic() - accepted < 1.0
+    assert controller.canceled == 1
 
 
 def test_a_goal_that_the_controller_does_not_know_any_more_is_over(setup):

@@ -207,7 +207,7 @@ class StandInController:
     ``fails`` change how it takes the next goals, ``refuses`` how it takes cancellations; while it
     ``lingers``, a goal that is canceled goes on, and while it ``replaces``, a newer one aborts
     that on its way; once it ``hurries``, goals are at their ends. It keeps results for so many
-    seconds.
+    seconds, and takes ``thinks`` seconds to accept a goal.
     """
 
     def __init__(self, bench, names, q, action='arm_controller/follow_joint_trajectory', keeps=60):
@@ -240,6 +240,7 @@ class StandInController:
         self.q = np.array(q, dtype=float)
         self.rejects = self.refuses = self.lingers = self.replaces = self.hurries = False
         self.fails = None  # an error code and a text
+        self.thinks, self.asked = 0.0, 0
         self.goals, self.lost, self.canceled, self.refused = [], [], 0, 0
 
     @property
@@ -270,6 +271,8 @@ class StandInController:
         self._states.publish(state)
 
     def _on_goal(self, goal):
+        self.asked += 1
+        time.sleep(self.thinks)
         trajectory = goal.trajectory
         times = times_of(trajectory)
         sound = (
