@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ik_service.collision.part import Solid
 from ik_service.collision.shapes import Capsule, Cone, FARTHEST, Mesh, Plane, Shape
+from ik_service.common.arguments import single_number
 from ik_service.common.quoting import quote, safe_repr
 from ik_service.common.read_only import PicklableValue, read_only
 from ik_service.exceptions import ArgumentError
@@ -268,9 +269,10 @@ def _scaled(shape: Shape, scale: float) -> Shape:
 
 
 def _number(name: str, link: str, value: float, least: float) -> float:
-    if not isinstance(value, (int, float)) or not least <= value <= LARGEST:
+    argument = f'{name} of {quote(link)}'
+    number = single_number(value, argument)
+    if not least <= number <= LARGEST:
         raise ArgumentError(
-            f'{name} of {quote(link)}',
-            f'has to be from {least:g} to {LARGEST:g}, not {safe_repr(value)}',
+            argument, f'has to be from {least:g} to {LARGEST:g}, not {safe_repr(value)}'
         )
-    return float(value)
+    return number

@@ -54,6 +54,14 @@ def _from_objects(array: np.ndarray, argument: str) -> np.ndarray:
     return floats
 
 
+def single_number(value: ArrayLike, argument: str) -> float:
+    """Return a number, which may be NaN or infinite; raises ArgumentError for all else."""
+    number = real_array(value, argument)
+    if number.shape != ():
+        raise ArgumentError(argument, f'has to be a single number, not {safe_repr(value)}')
+    return float(number)
+
+
 def positive(value: ArrayLike, argument: str) -> float:
     """Return a finite number above 0; raises ArgumentError for all else."""
     number = real_array(value, argument)

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.arguments import real_array
+from ik_service.common.arguments import real_array, single_number
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics.joint_path import (
@@ -61,6 +61,7 @@ class KinematicChain(JointSpace):
         :raises UnknownLinkError: when a link does not exist.
         :raises UnknownJointError: when a locked joint does not exist.
         :raises ChainError: when nothing between the links moves, or limits contradict each other.
+        :raises ArgumentError: when ``locked`` is no mapping, or has values that are no numbers.
         """
         self.base_link = base_link
         self.tip_link = tip_link
@@ -160,10 +161,13 @@ class KinematicChain(JointSpace):
 
 
 def _mapping(locked: Mapping[str, float] | None) -> dict[str, float]:
-    """Return a copy of the positions of locked joints."""
+    """Return a copy of the positions of locked joints, as floats of double precision."""
     if locked is not None and not isinstance(locked, Mapping):
         raise ArgumentError('locked', f'has to be a mapping, not {safe_repr(locked)}')
-    return dict(locked or {})
+    return {
+        name: single_number(value, f'locked position of {safe_repr(name)}')
+        for name, value in (locked or {}).items()
+    }
 
 
 def _bounds(path: JointPath, names: tuple[str, ...], robot: RobotModel) -> np.ndarray:

@@ -149,8 +149,7 @@ def check_locked(robot: RobotModel, locked: Mapping[str, float]) -> None:
                 f'joint {name!r} cannot be locked because it follows {source!r}; lock that one'
             )
         lower, upper = joint.limits.lower, joint.limits.upper
-        number = isinstance(value, (int, float, np.integer, np.floating))
-        if not (number and lower <= value <= upper and abs(value) <= _LARGEST):
+        if not (lower <= value <= upper and abs(value) <= _LARGEST):
             raise ChainError(
                 f'joint {name!r} cannot be locked at {safe_repr(value)}, outside its limits '
                 f'{lower:g} … {upper:g}'

@@ -285,12 +285,17 @@ def test_padding_holds_for_an_allowed_pair_as_well():
     assert pickle.loads(pickle.dumps(checker)).contacts({}) == (('d', 'wall'),)
 
 
-@pytest.mark.parametrize('value', [-0.1, math.nan, math.inf, 'much', None])
+@pytest.mark.parametrize('value', [-0.1, math.nan, math.inf, 'much', True, None])
 def test_faulty_values_name_the_link_and_change_nothing(value):
     with pytest.raises(ArgumentError, match="padding of 'd'"):
         LinkPadding(padding={'d': value})
     with pytest.raises(ArgumentError, match="scale of 'd'"):
         LinkPadding(scale={'d': 0.0 if value is None else value})
+
+
+def test_numbers_of_numpy_are_padding_and_scale():
+    padding = LinkPadding({'d': np.float32(0.5)}, {'d': np.int64(2)})
+    assert padding == LinkPadding({'d': 0.5}, {'d': 2.0})
 
 
 def test_unknown_links_are_refused():

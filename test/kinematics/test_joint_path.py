@@ -19,7 +19,7 @@ from support.chains import (
 )
 
 from ik_service import Robot
-from ik_service.exceptions import ChainError, IkServiceError, UnknownJointError, UnknownLinkError
+from ik_service.exceptions import ArgumentError, ChainError, UnknownJointError, UnknownLinkError
 from ik_service.kinematics.joint_path import joint_path
 
 
@@ -141,10 +141,18 @@ def test_locking_outside_the_limits_is_refused(value):
         BRANCHED.chain('root', 'left', locked={'trunk1': value})
 
 
-@pytest.mark.parametrize('value', ['far', None, [0.1, 0.2]])
+@pytest.mark.parametrize('value', ['far', '0.1', None, True, 1j, [0.1, 0.2]])
 def test_locking_at_a_non_number_is_refused(value):
-    with pytest.raises(IkServiceError, match='trunk1'):
+    with pytest.raises(ArgumentError, match=r"locked position of 'trunk1': has to be .*number"):
         BRANCHED.chain('root', 'left', locked={'trunk1': value})
+
+
+@pytest.mark.parametrize('kind', [np.float16, np.float32, np.longdouble, np.array])
+@pytest.mark.filterwarnings('error')
+def test_numbers_of_numpy_lock_a_joint_in_double_precision(kind):
+    locked = BRANCHED.chain('root', 'left', locked={'trunk1': kind(0.1)}).locked
+    assert locked == {'trunk1': float(kind(0.1))}
+    assert type(locked['trunk1']) is float
 
 
 def test_locking_a_continuous_joint_anywhere():
