@@ -1,5 +1,7 @@
 """The package as a whole: one version everywhere, and a cheap import."""
 
+import copy
+from dataclasses import fields, is_dataclass
 from itertools import pairwise
 import json
 from pathlib import Path
@@ -9,6 +11,7 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
+from support.chains import arm
 import yaml
 
 import ik_service
@@ -168,3 +171,25 @@ def test_import_is_quick():
 @pytest.mark.parametrize('name', ik_service.__all__)
 def test_public_names_can_be_loaded(name):
     assert getattr(ik_service, name) is not None
+
+
+def test_public_values_that_hold_arrays_can_be_compared_and_hashed():
+    """Compared by their fields, they would ask for the truth of an array, and raise its error."""
+    by_fields = [
+        name
+        for name in ik_service.__all__
+        if is_dataclass(kind := getattr(ik_service, name))
+        and kind.__dataclass_params__.eq
+        and any('ndarray' in str(field.type) for field in fields(kind))
+    ]
+    assert not by_fields
+    chain = arm('ur5e')
+    target = chain.forward(chain.mid_range())
+    results = [
+        ik_service.solve_ik(chain, target, options=ik_service.IkOptions(record_trace=True)),
+        ik_service.solve_ik_batch(chain, [target]),
+        ik_service.solve_path(chain, [target]),
+    ]
+    for result in results:
+        assert result in [copy.deepcopy(result), result]
+        assert {result: 1}[result] == 1

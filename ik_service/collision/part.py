@@ -76,7 +76,7 @@ class Part:
         return covers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ContactPoint:
     """
     Point where two bodies touch.

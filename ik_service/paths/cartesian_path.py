@@ -37,7 +37,7 @@ MOST_POSES = 20_000  # poses of a path, at most
 _SMALLEST = 1e-9  # length [m] and angle [rad] of a line that has none
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StraightLines:
     """
     Poses along straight lines.
@@ -247,7 +247,7 @@ _FINAL = (PathStatus.UNREACHABLE, PathStatus.TIMED_OUT)
 _RESOLVED = (PathStatus.SUCCESS, PathStatus.SINGULARITY, PathStatus.TOO_FAR)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CartesianPath:
     """
     Joint path along straight lines, as far as there is one.

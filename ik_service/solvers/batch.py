@@ -162,7 +162,7 @@ class Rows(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IkBatchResult:
     """
     Results of a batch, row by row.

@@ -30,7 +30,7 @@ class IkStatus(Enum):
 HINTED = (IkStatus.NO_SOLUTION, IkStatus.TIMED_OUT)  # outcomes that another task may change
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IkTrace:
     """
     Iterations of a solve, one row each; the first row of every search is its start.
@@ -53,7 +53,7 @@ class IkTrace:
     search: np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IkResult:
     """
     Result of one solve.

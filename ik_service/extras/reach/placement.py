@@ -44,7 +44,7 @@ _CHECKED = 25  # places that are solved for after a map or for collisions, for e
 _VERIFIED = 40_000  # poses in the verification, beyond which fewer places are verified
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Placement:
     """
     Place for a base, with a posture for every pose.
@@ -222,7 +222,7 @@ def _better(present: Refined, trials: Refined) -> Refined:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PlaceSearch:
     """
     Places found, and the grid on which they were searched for.

@@ -244,7 +244,7 @@ class CommandVelocity:
         return shown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FollowerCommand:
     """
     Command for the joints of a chain.

@@ -87,7 +87,7 @@ HIGHEST = 1e3  # size of a number from which it can be no command
 _AXES = ('linear.x', 'linear.y', 'linear.z', 'angular.x', 'angular.y', 'angular.z')
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TwistCommand:
     """
     Velocity of the tip.
@@ -105,7 +105,7 @@ class TwistCommand:
         return not self.twist.any()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JointCommand:
     """
     Velocities of joints.
@@ -121,7 +121,7 @@ class JointCommand:
         return not self.velocity.any()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PoseCommand:
     """
     Pose of the tip to go to, straight, for as long as such commands come.

@@ -87,7 +87,7 @@ class PathEnd:
         return self.status.value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reconfiguration:
     """
     Change of the branch between two rows of a path.
@@ -102,7 +102,7 @@ class Reconfiguration:
     after: np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PathResult:
     """
     Joint path through targets.

@@ -38,7 +38,7 @@ class JointTorques(Protocol):
         """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TimingLimits:
     """
     Limits of the motion of n joints.

@@ -70,7 +70,7 @@ def time_powers(t: float) -> np.ndarray:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JointTrajectory:
     """
     Waypoints of n joints in time, and the motion between them.

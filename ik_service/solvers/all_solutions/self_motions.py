@@ -64,7 +64,7 @@ _EXACT = 1e-7
 _MARGINS = (0.0, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, math.inf)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SolutionBranch:
     """
     Solutions of a redundant arm that depend continuously on one joint's angle.
