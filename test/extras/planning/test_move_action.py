@@ -45,7 +45,7 @@ from support.ros.plans import (
     pymoveit2_position,
     RIGHT,
 )
-from support.ros.trajectories import assert_gentle
+from support.ros.trajectories import assert_gentle, message, StandInController
 from support.solids import at
 
 import ik_service as iks
@@ -163,6 +163,35 @@ def test_replan_goes_around_what_came_into_the_way(cell, mover):
     assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
     rows = commanded_until(cell, RIGHT)
     assert not checker_with(POST_BOX).for_joints(cell.chain.joint_names).colliding(rows).any()
+
+
+def test_the_joints_and_not_the_time_of_a_controller_tell_what_is_ahead(bench, panda_urdf):
+    action = 'arm_controller/follow_joint_trajectory'
+    bench.start(NODE, urdf=str(panda_urdf), trajectory_action=action, **CHAIN)
+    controller = StandInController(bench, NAMES, LEFT)
+    try:
+        mover = Mover(bench)
+        until(
+            lambda: mover.follow(message([0.1], [LEFT])).result()[0] == 'succeeded',
+            what='a trajectory through the controller',
+        )
+        goal = mover.move(joint_goal(RIGHT), max_velocity_scaling_factor=0.2)
+        until(lambda: controller.q[0] < -0.1, what='the way past the first place')
+        mover.objects.publish(box('behind', (0.245, 0.206, 0.35), (0.05, 0.05, 0.7)))
+        end, result = goal.result()
+        assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+        mover.objects.publish(gone('behind'))
+        controller.tells = 1e6
+        goal = mover.move(joint_goal(LEFT), max_velocity_scaling_factor=0.2)
+        until(lambda: controller.q[0] > -0.6, what='the way')
+        mover.objects.publish(POST)
+        end, result = goal.result()
+        changed = CODES.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
+        assert (end, result.error_code.val) == ('aborted', changed), result.error_code
+        test = checker_with(POST_BOX).for_joints(NAMES)
+        assert not test.colliding(controller.q[None]).any()
+    finally:
+        controller.close()
 
 
 def with_scene(options=None, **parts):

@@ -207,7 +207,7 @@ class StandInController:
     ``fails`` change how it takes the next goals, ``refuses`` how it takes cancellations; while it
     ``lingers``, a goal that is canceled goes on, and while it ``replaces``, a newer one aborts
     that on its way; once it ``hurries``, goals are at their ends. It keeps results for so many
-    seconds, and takes ``thinks`` seconds to accept a goal.
+    seconds, takes ``thinks`` seconds to accept a goal, and ``tells`` that it is so far in it [s].
     """
 
     def __init__(self, bench, names, q, action='arm_controller/follow_joint_trajectory', keeps=60):
@@ -240,7 +240,7 @@ class StandInController:
         self.q = np.array(q, dtype=float)
         self.rejects = self.refuses = self.lingers = self.replaces = self.hurries = False
         self.fails = None  # an error code and a text
-        self.thinks, self.asked = 0.0, 0
+        self.thinks, self.tells, self.asked = 0.0, 0.0, 0
         self.goals, self.lost, self.canceled, self.refused = [], [], 0, 0
 
     @property
@@ -315,6 +315,7 @@ class StandInController:
             self.q = np.array([np.interp(t, times, column) for column in rows.T])
             feedback = FollowJointTrajectory.Feedback(joint_names=self.names)
             feedback.actual.positions = self.q.tolist()
+            feedback.desired.time_from_start = duration(self.tells)
             handle.publish_feedback(feedback)
             if handle.is_cancel_requested and not self.lingers:
                 self.canceled += 1

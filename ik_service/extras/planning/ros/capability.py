@@ -282,7 +282,7 @@ class PlanningCapability(Capability):
         if planned.trajectory.duration == 0.0:
             return ErrorCode.SUCCESS, 'the arm is at the goal already'
         watch = self._planner.watch(planned, goal.scene)
-        obstacle = watch.obstacle(0.0)  # which came while the motion was planned
+        obstacle = watch.obstacle()  # which came while the motion was planned
         if obstacle:
             return ErrorCode.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, obstacle
         news = threading.Event()
@@ -298,7 +298,7 @@ class PlanningCapability(Capability):
             now = time.monotonic()
             playback.attend(now)
             if not obstacle and not goal.ending.is_set():
-                obstacle = watch.obstacle(_progress(playback))
+                obstacle = watch.obstacle(self._measured())
                 if obstacle:
                     playback.cancel(f'stopped, as {obstacle}')
             followers = self._followers()
@@ -386,15 +386,6 @@ class _Goal:
         """Publish the current state to the client."""
         if self.handle.is_active:
             self.handle.publish_feedback(MoveGroup.Feedback(state=state))
-
-
-def _progress(playback: Playback) -> float:
-    """Return how far a trajectory is [s]."""
-    feedback = playback.feedback()
-    if feedback is None:
-        return 0.0
-    at = feedback.desired.time_from_start
-    return float(at.sec) + 1e-9 * float(at.nanosec)
 
 
 def _code_of(end: TrajectoryEnd) -> ErrorCode:

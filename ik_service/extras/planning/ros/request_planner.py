@@ -246,6 +246,9 @@ class RequestPlanner:
         )
 
 
+_BESIDE = 0.25  # how far beside its motion an arm is whose progress nobody knows [rad] or [m]
+
+
 class MotionWatch:
     """Watch of the rest of a motion, for objects that enter its path."""
 
@@ -255,8 +258,14 @@ class MotionWatch:
         self._times, self._rows = check.samples(planned.trajectory)
         self._world: object = None
 
-    def obstacle(self, time: float) -> str:
-        """Return an obstacle so far into the motion [s]; empty for nothing, or nothing new."""
+    def obstacle(self, measured: MeasuredState | None = None) -> str:
+        """
+        Return an obstacle on the rest of the motion; empty for nothing, or nothing new.
+
+        :param measured: where the arm is, which tells how far the motion is: the time that a
+            controller tells may be that of a trajectory that it has delayed, or 0; None: it has
+            not begun.
+        """
         try:
             checker = self._collisions.checker(self._planned.arm)
             if checker is None or checker.world is self._world:
@@ -265,6 +274,7 @@ class MotionWatch:
             test = self._test()
         except RequestError as error:
             return f'the rest of the way cannot be checked: {error}'
+        time = self._progress(measured)
         rest = self._times >= time
         if test is None or not rest.any():
             return ''
@@ -276,6 +286,19 @@ class MotionWatch:
         ahead = float(self._times[rest][k]) - time
         pair = ' and '.join(bodies) if bodies else 'two bodies'
         return f'{pair} would collide on the rest of the way, {ahead:.2f} s ahead'
+
+    def _progress(self, measured: MeasuredState | None) -> float:
+        """Return how far the motion is at least [s], where it is told from the joints alone."""
+        indices = self._planned.group.indices
+        found = None if measured is None else measured.joints(indices)
+        if found is None or measured is None or measured.arm is not self._planned.arm:
+            return 0.0
+        away = np.abs(self._rows - found[0]).max(axis=1)
+        if away.min() > _BESIDE:  # as a driver may count turns otherwise
+            return 0.0
+        # Between two postures, and where the motion comes along twice, the earlier one counts.
+        apart = np.abs(np.diff(self._rows, axis=0)).max(initial=0.0)
+        return float(self._times[np.argmax(away <= away.min() + apart)])
 
     def _test(self) -> PostureTest | None:
         planned = self._planned
