@@ -61,7 +61,7 @@ class ControllerGoal:
         self._missing_since: float | None = None
         self._feedback: FollowJointTrajectory.Feedback | None = None
         self._handle: ClientGoalHandle | None = None
-        self._results: list[Future] = []
+        self._results: list[tuple[Future, bool]] = []  # and whether it knew the goal when asked
         self._result_at, self._result_pause = now, _RETRY
         self._cancellation: Future | None = None
         self._agreed = self._refused = False
@@ -125,7 +125,7 @@ class ControllerGoal:
 
     def _ask_for_result(self, handle: ClientGoalHandle) -> None:
         result = handle.get_result_async()
-        self._results.append(result)
+        self._results.append((result, self._handle is not None))
         result.add_done_callback(self._on_done)
 
     def _ask_again_for_result(self, handle: ClientGoalHandle, now: float) -> None:
@@ -136,12 +136,12 @@ class ControllerGoal:
             self._ask_for_result(handle)
 
     def _result(self) -> TrajectoryOutcome | None:
-        for future in [result for result in self._results if result.done()]:
-            self._results.remove(future)
+        for future, known in [result for result in self._results if result[0].done()]:
+            self._results.remove((future, known))
             answer = future.result()
             if answer.status != GoalStatus.STATUS_UNKNOWN:
                 return self._outcome(answer)
-            if self._handle is None:  # it may be on its way
+            if not known:  # it may be on its way
                 continue
             servers = self._client.servers()
             if len(servers) == 1:  # of several, another one may have it

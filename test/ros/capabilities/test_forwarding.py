@@ -3,13 +3,18 @@
 import re
 import time
 
+from action_msgs.msg import GoalInfo, GoalStatus
+from action_msgs.srv import CancelGoal
+from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes
 import numpy as np
 import pytest
+from rclpy.action.client import ClientGoalHandle
 from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -17,6 +22,8 @@ from support.harness import until
 from support.ros.cells import CHAIN, NAMES, NODE, READY
 from support.ros.nodes import ended, LATCHED
 from support.ros.trajectories import AWAY, message, Player, smooth, StandInController, until_known
+
+from ik_service.ros.capabilities.forwarding import ControllerGoal
 
 ACTION = 'arm_controller/follow_joint_trajectory'
 
@@ -429,3 +436,44 @@ def test_a_new_arm_is_not_moved_either_before_the_controller_has_ended(bench, pa
         until(lambda: targets.publish(target_above()) or len(commands), what='a command')
     finally:
         controller.close()
+
+
+class SlowClient:
+    """Stand-in for the client of an action, whose answers the test gives."""
+
+    name = 'arm_controller/follow_joint_trajectory'
+
+    def __init__(self):
+        self.answer, self.results, self.cancellations = Future(), [], []
+
+    def servers(self):
+        return frozenset([b'server'])
+
+    def send_goal_async(self, goal, feedback_callback, goal_uuid):
+        return self.answer
+
+    def _get_result_async(self, handle):
+        self.results.append(Future())
+        return self.results[-1]
+
+    def _cancel_goal_async(self, handle):
+        self.cancellations.append(Future())
+        return self.cancellations[-1]
+
+
+def test_what_was_not_known_before_the_acceptance_is_not_lost():
+    client = SlowClient()
+    goal = ControllerGoal(client, FollowJointTrajectory.Goal(), 0.0, lambda: None)
+    assert goal.attend(2.5, True) is None
+    unknown = CancelGoal.Response(return_code=CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID)
+    client.cancellations[0].set_result(unknown)
+    assert goal.attend(2.6, True) is None
+    # Both answers come before the next look at them.
+    status = GoalStatus.STATUS_UNKNOWN
+    client.results[0].set_result(
+        FollowJointTrajectory.Impl.GetResultService.Response(status=status)
+    )
+    accepted = FollowJointTrajectory.Impl.SendGoalService.Response(accepted=True)
+    client.answer.set_result(ClientGoalHandle(client, GoalInfo().goal_id, accepted))
+    assert goal.attend(2.7, True) is None
+    assert (len(client.cancellations), len(client.results)) == (2, 2)
