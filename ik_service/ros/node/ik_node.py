@@ -212,13 +212,14 @@ class IkNode(NodeWithActions):
             yield
 
     def _come_to_rest(self) -> None:
-        """End all motion; ticks have to go on."""
-        self._preparations.close()
-        for capability in self._capabilities:
-            capability.end()
-        if self._followers is not None:
-            self._followers.end()
-        self._markers.switch(False)
+        """End all motion, also where something else fails to end; ticks have to go on."""
+        with ExitStack() as last_first:
+            last_first.callback(self._markers.switch, False)
+            if self._followers is not None:
+                last_first.callback(self._followers.end)
+            for capability in self._capabilities:
+                last_first.callback(capability.end)
+            last_first.callback(self._preparations.close)
 
     def destroy_node(self) -> None:
         """
