@@ -81,6 +81,7 @@ class MotionGoal(ABC):
     :ivar obstacle: obstacle before which the commands stopped; empty for none. While set, they
         come to rest. The goal may clear it in :meth:`step`, to try again.
     :ivar replaces: the trajectory that it may replace although that is being executed.
+    :ivar asked_at: when it was asked for, on the clock of stops [s]: a later one refuses it.
     :ivar slowing: whether its clock is still faster than limits allow that were lowered on its
         path; None for a goal without a path to keep.
     """
@@ -90,6 +91,7 @@ class MotionGoal(ABC):
     slowing: bool | None = None
     obstacle = ''
     replaces: MotionGoal | None = None
+    asked_at = float('inf')
 
     @abstractmethod
     def step(self, tick: Tick) -> Step:

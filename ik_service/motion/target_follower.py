@@ -186,7 +186,7 @@ _ANNOUNCEMENT = 0.25  # time of commands at rest in which another one may give w
 _BEHIND = 0.05  # delay of commands behind a moving goal before it waits, as time at full speed [s]
 
 _SWITCHED_OFF = 'following is disabled; ~/enable with data: true enables it'
-
+_STOPPED_SINCE = 'the arm was stopped after this was asked for'
 _ON_A_TRAJECTORY = 'a trajectory is being executed; cancel it, or call ~/stop, first'
 
 
@@ -251,7 +251,7 @@ class TargetFollower:
         self._commanders = commanders or OtherCommanders()
         self.unmeasured: tuple[str, ...] = ()
         self.displacements = self.configuration_changes = 0
-        self._disabled = False
+        self._disabled, self._stopped_at = False, -float('inf')
         self._restarting = False  # whether commands come to rest before they go anywhere
         self._announced = -float('inf')  # until when commands at rest last [s]
         self._rest_since: float | None = None
@@ -414,6 +414,7 @@ class TargetFollower:
         at: float | None = None,
         twist: np.ndarray | None = None,
         arrived: float | None = None,
+        asked_at: float = float('inf'),
     ) -> IkResult:
         """
         Follow another target from now on.
@@ -428,13 +429,14 @@ class TargetFollower:
             rad/s], where that is known.
         :param arrived: when this became known [s]; where it is given, a target that falls silent
             is noticed as soon as the next one is overdue.
+        :param asked_at: when it was asked for, on the clock of :meth:`stop` [s].
         :returns: the solution, or the nearest pose found, which is then the target.
         :raises ArgumentError: when pose, times or twist cannot be; the old target stays then.
         :raises TargetRefusedError: when nothing may be followed now; the message says why.
         """
         T_base_tip = check_transform(T_base_tip, 'target')
         with self._lock:
-            self._refuse(self._refusal())
+            self._refuse(self._refusal(asked_at=asked_at))
             moves_at = at if self.settings.feed_forward else None
             motion = self._velocity.update(T_base_tip, moves_at, twist, arrived)
             version = self._goals.next_version()
@@ -542,16 +544,19 @@ class TargetFollower:
                 self._stream.leave()
                 self._return = None
 
-    def stop(self, reason: str = 'it was stopped') -> None:
+    def stop(self, reason: str = 'it was stopped', at: float = -float('inf')) -> None:
         """
         Drop the goal followed; the command comes to rest, and then there is none.
 
         :param reason: why, for who has set the goal.
+        :param at: when that was asked for, on any one clock [s]: goals that were asked for before
+            are refused from then on, as they may still be prepared by other threads.
         """
         with self._lock:
+            self._stopped_at = at
             self._stop(reason)
 
-    def enable(self, enabled: bool) -> bool:
+    def enable(self, enabled: bool, at: float = -float('inf')) -> bool:
         """
         Allow motion, or stop and refuse all targets until it is allowed again.
 
@@ -559,6 +564,7 @@ class TargetFollower:
         one that was stopped before a collision is tried again.
 
         :param enabled: whether motion is allowed.
+        :param at: as for :meth:`stop`.
         :returns: whether there is a target to move to now.
         :raises TargetRefusedError: when the dropped target may not be followed; it is kept.
         """
@@ -568,7 +574,7 @@ class TargetFollower:
                 self._goals.current.obstacle = ''  # it may have gone
             dropped = self._goals.dropped
         if not enabled:
-            self.stop()
+            self.stop(at=at)
             return False
         if dropped is not None:
             self.set_target(dropped)
@@ -629,14 +635,17 @@ class TargetFollower:
 
     # Admission of goals, from here on while the lock is held
 
-    def _refusal(self, goal: MotionGoal | None = None) -> str:
+    def _refusal(self, goal: MotionGoal | None = None, asked_at: float = float('inf')) -> str:
         """
         Return why a goal may not be followed now; empty when it may.
 
         :param goal: the goal; None for a target pose, which may wait for the first joint state.
+        :param asked_at: when a target pose was asked for.
         """
         if self._disabled:
             return _SWITCHED_OFF
+        if (asked_at if goal is None else goal.asked_at) < self._stopped_at:
+            return _STOPPED_SINCE
         refusal = self._precedence(goal) or self._unguarded()
         if refusal:
             return refusal

@@ -163,6 +163,23 @@ def test_no_aim_leads_into_a_wall(solver, kind):
     assert not rig.commands[-1].velocity.any()
 
 
+def test_nothing_that_was_asked_for_before_a_stop_begins_after_it(rig):
+    rig.measure()
+    beside = pose_beside(rig, READY, [0.0, 0.05, 0.0])
+    goal = Velocity(WAY)
+    goal.asked_at = 1.0
+    rig.follower.stop(at=2.0)
+    with pytest.raises(TargetRefusedError, match='stopped after this was asked for'):
+        rig.follower.follow_goal(goal)
+    with pytest.raises(TargetRefusedError, match='stopped after this was asked for'):
+        rig.follower.set_target(beside, asked_at=1.0)
+    rig.tick(10)
+    assert not rig.commands
+    rig.follower.set_target(beside, asked_at=2.0)
+    rig.tick(10)
+    assert rig.commands
+
+
 def test_nothing_moves_the_arm_after_a_stop_until_it_is_withdrawn(rig):
     rig.measure()
     beside = pose_beside(rig, READY, [0.0, 0.05, 0.0])

@@ -253,7 +253,8 @@ class ForwardedPlayback(Playback):
         start_time(request, following.clock)
         self._reservations: dict[FollowerInterface, Reservation] = {}
         try:
-            self._reserve(following, None if replaces is None else replaces.motion_goal)
+            replaced = None if replaces is None else replaces.motion_goal
+            self._reserve(following, replaced, request.asked_at)
         except TargetRefusedError as error:
             raise GoalRefusedError(TrajectoryEnd.REFUSED, str(error)) from None
 
@@ -302,9 +303,14 @@ class ForwardedPlayback(Playback):
             with suppress(TargetRefusedError):
                 self._reserve(self.following)
 
-    def _reserve(self, following: FollowerInterface, replaces: MotionGoal | None = None) -> None:
+    def _reserve(
+        self,
+        following: FollowerInterface,
+        replaces: MotionGoal | None = None,
+        asked_at: float = float('inf'),
+    ) -> None:
         reservation = Reservation(self._claim, self._on_reservation_end, self._on_replaced)
-        reservation.replaces = replaces
+        reservation.replaces, reservation.asked_at = replaces, asked_at
         following.follow_goal(reservation)
         self._reservations[following] = reservation
         self.motion_goal = self._reservations.get(self.following, reservation)

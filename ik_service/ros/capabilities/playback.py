@@ -254,6 +254,7 @@ class CommandedPlayback(Playback):
             going_on is not None,
         )
         self.motion_goal.replaces = None if replaces is None else replaces.motion_goal
+        self.motion_goal.asked_at = request.asked_at
         try:
             following.follow_goal(self.motion_goal)
         except TargetRefusedError as error:

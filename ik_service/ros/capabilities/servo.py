@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 import threading
+import time
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -295,7 +296,7 @@ class ServoInterface(Capability):
         message: Any,  # noqa: ANN401
         now: float,
     ) -> None:
-        followers = self._followers()
+        asked_at, followers = time.monotonic(), self._followers()
         following = None if followers is None else followers.of(servo.group)
         if following is None:
             raise ArgumentError('arm', 'there is no robot description yet')
@@ -312,7 +313,7 @@ class ServoInterface(Capability):
         command, note = kind.convert(message, following, settings)
         if note:
             self._notes.report(f'{kind.topic}: {note}', kind.topic)
-        self._give(servo, following, command, settings, until)
+        self._give(servo, following, command, settings, until, asked_at)
 
     def _until(self, topic: str, stamp: Time, timeout: float, now: float) -> float:
         """
@@ -344,6 +345,7 @@ class ServoInterface(Capability):
         command: ServoCommand,
         settings: ServoSettings,
         until: float,
+        asked_at: float,
     ) -> None:
         """Give a command to the goal that is followed, or begin with one."""
         goal = servo.goal
@@ -352,6 +354,7 @@ class ServoInterface(Capability):
         elif not command.is_zero:  # a joystick at rest takes over from nothing
             goal = ServoGoal(following.chain, settings)
             goal.command(command, until)
+            goal.asked_at = asked_at
             following.follow_goal(goal)
             servo.goal = goal
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import threading
 import time
 from typing import Any
 
 from control_msgs.action import FollowJointTrajectory
 from moveit_msgs.action import ExecuteTrajectory
-from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 
@@ -34,7 +33,7 @@ from ik_service.ros.capabilities.trajectory_goals import (
     trajectory_from,
     TrajectoryRequest,
 )
-from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
+from ik_service.ros.common.actions import DeferredActionServer, GoalHandle, ThreadSafeActionClient
 from ik_service.ros.motion.follower_interface import FollowerInterface
 from ik_service.ros.motion.parameters import controller_action, REPLACE_GOALS, TRAJECTORY_ACTION
 from ik_service.ros.requests.service_handler import write_code
@@ -119,7 +118,7 @@ class _Goal:
 
     action: _Action
     server: DeferredActionServer
-    handle: ServerGoalHandle
+    handle: GoalHandle
     playback: Playback | None = None  # None before it begins, and when it was canceled before
     begun: bool = False  # whether all is done that its begin asks for
     canceled: bool = False  # whether its client has canceled it
@@ -235,7 +234,7 @@ class TrajectoryActions(Capability):
     def _serve(self, action: _Action) -> None:
         server: DeferredActionServer
 
-        def on_goal(handle: ServerGoalHandle) -> None:
+        def on_goal(handle: GoalHandle) -> None:
             try:
                 goal = self._noted(action, server, handle)
                 if goal is not None:
@@ -243,7 +242,7 @@ class TrajectoryActions(Capability):
             except Exception as error:  # the node goes on
                 self._on_error(error)
 
-        def on_cancel(handle: ServerGoalHandle) -> bool:
+        def on_cancel(handle: GoalHandle) -> bool:
             goal = self._noted(action, server, handle)
             return goal is not None and goal.cancel()
 
@@ -252,7 +251,7 @@ class TrajectoryActions(Capability):
         )
 
     def _noted(
-        self, action: _Action, server: DeferredActionServer, handle: ServerGoalHandle
+        self, action: _Action, server: DeferredActionServer, handle: GoalHandle
     ) -> _Goal | None:
         """Return the goal of a handle, which is new or known already; None after its end."""
         with self._lock:
@@ -289,21 +288,25 @@ class TrajectoryActions(Capability):
         goal.begun = True
         self._news.trigger()
 
-    def play(self, message: JointTrajectoryMessage, on_end: Callable[[], object]) -> Playback:
+    def play(
+        self, message: JointTrajectoryMessage, on_end: Callable[[], object], asked_at: float
+    ) -> Playback:
         """
         Begin to move the arm along a trajectory of the node's own, which replaces none.
 
+        :param asked_at: when it was asked for, on the monotonic clock [s].
         :param on_end: called after its end; must not block.
         :raises GoalRefusedError: nothing moves then.
         """
         goal = ExecuteTrajectory.Goal()
         goal.trajectory.joint_trajectory = message
-        request = _execute_request(goal)
+        request = replace(_execute_request(goal), asked_at=asked_at)
         with self._beginning:
             return self._begun(request, 'a planned motion', on_end, False)
 
     def _playback(self, goal: _Goal) -> Playback:
         request = goal.action.request(goal.handle.request)
+        request = replace(request, asked_at=goal.handle.asked_at)
         return self._begun(
             request, goal.action.name, self._news.trigger, self._parameters[REPLACE_GOALS]
         )

@@ -229,11 +229,13 @@ class TrajectoryRequest:
     :ivar goal: the goal, as a controller takes it.
     :ivar trajectory: the trajectory of the goal.
     :ivar tolerances: how far the arm may be away from it.
+    :ivar asked_at: when it was asked for, on the monotonic clock [s]; a later stop refuses it.
     """
 
     goal: FollowJointTrajectory.Goal
     trajectory: JointTrajectory
     tolerances: RequestedTolerances = RequestedTolerances({}, {})
+    asked_at: float = math.inf
 
     @property
     def stamp(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 import threading
+import time
 from typing import Any, cast, TypedDict
 
 from action_msgs.msg import GoalInfo, GoalStatus
@@ -99,6 +100,18 @@ _KEPT = 60
 _Request = tuple[Any, Any]  # header of a request, and the request
 
 
+class GoalHandle(ServerGoalHandle):
+    """
+    Handle of an accepted goal.
+
+    :ivar asked_at: when it was accepted, on the monotonic clock [s].
+    """
+
+    def __init__(self, server: ActionServer, info: GoalInfo, goal: object) -> None:
+        super().__init__(server, info, goal)
+        self.asked_at = time.monotonic()
+
+
 class DeferredActionServer(ActionServer):
     """
     Action server that accepts every goal, and in which no thread waits for the end of one.
@@ -116,8 +129,8 @@ class DeferredActionServer(ActionServer):
         node: Node,
         action_type: type,
         name: str,
-        on_goal: Callable[[ServerGoalHandle], object],
-        on_cancel: Callable[[ServerGoalHandle], bool],
+        on_goal: Callable[[GoalHandle], object],
+        on_cancel: Callable[[GoalHandle], bool],
         group: CallbackGroup | None,
     ) -> None:
         self._on_goal, self._on_cancel = on_goal, on_cancel
@@ -145,7 +158,7 @@ class DeferredActionServer(ActionServer):
         info = GoalInfo(goal_id=message.goal_id, stamp=self._node.get_clock().now().to_msg())
         with self._lock:
             new = not self._handle.goal_exists(info)
-            handle = ServerGoalHandle(self, info, message.goal) if new else None
+            handle = GoalHandle(self, info, message.goal) if new else None
         if handle is not None:
             key = bytes(info.goal_id.uuid)
             self._goal_handles[key], self._result_futures[key] = handle, Future()
@@ -155,7 +168,7 @@ class DeferredActionServer(ActionServer):
             self._handle.publish_status()
             self._begin(handle)
 
-    def _begin(self, handle: ServerGoalHandle) -> None:
+    def _begin(self, handle: GoalHandle) -> None:
         try:
             handle.execute()
         except Exception:

@@ -86,7 +86,12 @@ def run(program: Program, name: str = 'ik_service') -> int:
     while not finished.wait(_POLL_PERIOD) and not signals:
         pass
     stop.set()
-    finished.wait(stop.grace)
+    if not finished.wait(stop.grace) and stop.grace > GRACE:
+        print(
+            f'{name}: ended by force, as its end took longer than {stop.grace:g} s',
+            file=sys.stderr,
+        )
+        codes.append(1)
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # one more must not break the shutdown
     return _leave(codes[0] if codes else 0, worker)

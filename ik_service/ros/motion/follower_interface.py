@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import time
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 import numpy as np
@@ -111,12 +112,12 @@ class FollowerInterface:
 
     def on_target(self, message: PoseStamped, waited: float = 0.0) -> None:
         """Take in a target that has waited in the queue [s]; a bad one is ignored."""
-        refusal = self._refusal()
+        asked_at, refusal = time.monotonic() - waited, self._refusal()
         if refusal:
             self._ignore(refusal)
             return
         try:
-            result = self._targets.give(message, waited, self.follower)
+            result = self._targets.give(message, waited, self.follower, asked_at)
         except TargetRefusedError as error:
             hint = self.states.stamps.fault
             self._ignore(f'{error}' + (f' ({hint})' if hint else ''))
@@ -269,7 +270,12 @@ class FollowerInterface:
     def end(self) -> None:
         """Refuse all targets from now on, and let the commands come to rest."""
         self.stopped = True
-        self.follower.stop(_REPLACED)
+        self.follower.stop(_REPLACED, float('inf'))
+
+    def reopen(self) -> None:
+        """Take targets again after :meth:`end`."""
+        self.stopped = False
+        self.follower.stop(at=time.monotonic())
 
     def collision_fault(self, settings: FollowerSettings) -> str:
         """Return why collisions cannot be avoided; empty when they can, or need not be."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+import time
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import JointState
@@ -206,27 +207,29 @@ class Followers:
             following.follower.configure(solver=prepared, **vars(settings))
         self._settings = settings
 
-    def stop(self, trajectories: bool = True) -> str:
+    def stop(self, trajectories: bool = True, at: float | None = None) -> str:
         """
         Let all commands come to rest, and drop all targets.
 
         :param trajectories: whether trajectories are stopped here, too, and not by their actions.
+        :param at: when: what was asked for before is refused [s]; None for now.
         :returns: a sentence about it.
         """
+        at = time.monotonic() if at is None else at
         moving = any(not following.follower.idle for following in self)
         for follower in [following.follower for following in self]:
             if trajectories or follower.goal is None or follower.goal.kind != 'trajectory':
-                follower.stop()
+                follower.stop(at=at)
         claims = [f.follower.claim for f in self if f.follower.claim] if trajectories else []
         return claims[0] if claims else _STOPPED if moving else 'nothing moves'
 
     def enable(self, enabled: bool) -> tuple[bool, str]:
         """Allow motion, or stop and refuse all targets; return success and a sentence."""
-        done, texts = True, []
+        done, texts, now = True, [], time.monotonic()
         for following in self:
             text = ''
             try:
-                if following.follower.enable(enabled):
+                if following.follower.enable(enabled, now):
                     again = following.follower.target is not None
                     text = 'following the target again' if again else 'it goes on'
             except IkServiceError as error:
@@ -251,7 +254,7 @@ class Followers:
             yield
         except BaseException:
             for following in self:
-                following.stopped = False
+                following.reopen()
             raise
 
     # Reports

@@ -215,11 +215,14 @@ class TargetIntake:
         self._twist = np.zeros(6)
         self._twist_at = -np.inf
 
-    def give(self, message: PoseStamped, waited: float, follower: TargetFollower) -> IkResult:
+    def give(
+        self, message: PoseStamped, waited: float, follower: TargetFollower, asked_at: float
+    ) -> IkResult:
         """
         Give a follower the target of a message; return the result of its solve.
 
         :param waited: how long the message has waited in the queue [s].
+        :param asked_at: when it came, on the monotonic clock, which stops go by [s].
         :raises RequestError: the pose or its frame cannot be.
         :raises IkServiceError: the follower refuses it.
         """
@@ -229,7 +232,7 @@ class TargetIntake:
         arrived = self._clock.now() - waited
         known = abs(arrived - self._twist_at) <= _TWIST_TIMEOUT
         at = self._times.time_of(self._stamp(message.header), arrived)
-        return follower.set_target(T, at, self._twist if known else None, arrived)
+        return follower.set_target(T, at, self._twist if known else None, arrived, asked_at)
 
     def take_twist(self, message: TwistStamped, waited: float = 0.0) -> None:
         """

@@ -220,6 +220,8 @@ class IkNode(NodeWithActions):
             for capability in self._capabilities:
                 last_first.callback(capability.end)
             last_first.callback(self._preparations.close)
+            if self._followers is not None:
+                last_first.callback(self._followers.stop, False, float('inf'))
 
     def destroy_node(self) -> None:
         """

@@ -23,6 +23,7 @@ from moveit_msgs.srv import (
     QueryPlannerInterfaces,
 )
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 from support.chains import arm_path, pose_difference
 from support.harness import until
 from support.ros.cells import CHAIN, NAMES, NODE, READY
@@ -124,6 +125,16 @@ def test_a_cancellation_or_a_stop_ends_it_on_its_way_as_preempted(cell, mover, h
     end, result = goal.result()
     assert (end, result.error_code.val) == (how, CODES.PREEMPTED)
     assert np.abs(cell.last_at_rest() - RIGHT).max() > 0.1
+
+
+def test_the_stop_service_ends_it_before_it_moves(cell, mover):
+    goal = mover.move(joint_goal(RIGHT))
+    assert goal.accepted()
+    cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+    end, result = goal.result()
+    assert (end, result.error_code.val) == ('aborted', CODES.CONTROL_FAILED)
+    assert 'stopped' in result.error_code.message
+    assert not len(cell.commands) or not any(cell.commands.messages[-1].velocity)
 
 
 def test_a_newer_goal_ends_the_one_before_it(cell, mover):

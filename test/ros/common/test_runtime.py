@@ -101,6 +101,15 @@ def test_signals_end_it_in_time_and_quietly(number, body):
     assert ('cleaned up' in output) == ('cleaned up' in body)
 
 
+def test_a_program_that_does_not_end_in_the_time_that_it_asked_for_says_so():
+    process = start('stop.grace = 1.0; print("asked", flush=True); time.sleep(60)')
+    assert [process.stdout.readline() for _ in range(2)] == ['started\n', 'asked\n']
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert errors == 'tool: ended by force, as its end took longer than 1 s\n'
+
+
 @pytest.mark.parametrize(
     'program',
     ['ros.node', 'ros.sim', 'ros.markers.target_marker', 'extras.cells', 'extras.viewer'],

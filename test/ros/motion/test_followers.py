@@ -30,6 +30,7 @@ from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.following_report import FollowingReport
+from ik_service.ros.motion.intake import TargetIntake
 from ik_service.ros.motion.target_topics import followed_groups, MOST_FOLLOWED
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.scene.frames import Frames
@@ -216,6 +217,35 @@ def test_enable_is_for_all_groups():
     done, text = body.followers.enable(True)
     assert done
     assert text == "waiting for a target; group 'right_arm': following the target again"
+
+
+@pytest.mark.parametrize(
+    'halt',
+    [
+        lambda followers: followers.stop(),
+        lambda followers: (followers.enable(False), followers.enable(True)),
+        lambda followers: [following.end() for following in followers],
+    ],
+    ids=['stop', 'disable', 'end'],
+)
+def test_a_target_that_is_taken_in_while_the_arm_is_stopped_does_not_move_it(monkeypatch, halt):
+    body = Bodies('left_arm', 'right_arm')
+    body.run(0.1)
+    in_base = TargetIntake.give
+
+    def late(*arguments):
+        halt(body.followers)
+        return in_base(*arguments)
+
+    monkeypatch.setattr(TargetIntake, 'give', late)
+    following = body.send('right_arm')
+    assert 'the arm was stopped after this was asked for' in following.ignored_targets.last
+    body.run(0.1)
+    assert not body.output.sent
+    monkeypatch.undo()
+    body.send('right_arm')
+    body.run(0.1)
+    assert bool(body.output.sent) is not following.stopped
 
 
 def test_changed_settings_are_for_all_groups_but_what_a_group_sets_itself():

@@ -190,5 +190,5 @@ def test_a_target_in_simulated_time_was_true_at_its_stamp_however_late_it_arrive
         if k % 50 == (5, 20, 12)[k // 50 % 3]:
             stamp = message.header.stamp
             stamp.sec, stamp.nanosec = divmod(shown(), 10**9)
-            targets.give(message, 0.0, follower)
+            targets.give(message, 0.0, follower, 0.0)
     assert np.diff(times[20:]) == pytest.approx(step, abs=1e-3)

@@ -10,7 +10,6 @@ import time
 from moveit_msgs.action import MoveGroup
 from moveit_msgs.msg import MotionPlanRequest, PlannerInterfaceDescription
 from moveit_msgs.srv import GetMotionPlan, QueryPlannerInterfaces
-from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 
 from ik_service.arm.group import SolverSettings
@@ -24,7 +23,7 @@ from ik_service.ros.capabilities.capability import Capability, NodeParts
 from ik_service.ros.capabilities.playback import Playback
 from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
 from ik_service.ros.capabilities.trajectory_goals import GoalRefusedError, MOVEIT_CODES
-from ik_service.ros.common.actions import DeferredActionServer
+from ik_service.ros.common.actions import DeferredActionServer, GoalHandle
 from ik_service.ros.common.conversions import write_solution
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.requests.service_handler import (
@@ -139,12 +138,12 @@ class PlanningCapability(Capability):
             return
         server: DeferredActionServer
 
-        def on_goal(handle: ServerGoalHandle) -> None:
+        def on_goal(handle: GoalHandle) -> None:
             goal = self._noted(server, handle)
             if goal is not None:
                 self._pool.submit(self._work, goal)
 
-        def on_cancel(handle: ServerGoalHandle) -> bool:
+        def on_cancel(handle: GoalHandle) -> bool:
             goal = self._noted(server, handle)
             return goal is not None and goal.cancel_for_client()
 
@@ -173,7 +172,7 @@ class PlanningCapability(Capability):
             **{f'planned motions {what}': str(count) for what, count in self._counts.items()},
         }
 
-    def _noted(self, server: DeferredActionServer, handle: ServerGoalHandle) -> _Goal | None:
+    def _noted(self, server: DeferredActionServer, handle: GoalHandle) -> _Goal | None:
         """Return the goal of a handle, which is new or known already; None after its end."""
         with self._lock:
             for goal in self._goals:
@@ -288,7 +287,7 @@ class PlanningCapability(Capability):
         news = threading.Event()
         message = result.planned_trajectory.joint_trajectory
         assert self._trajectories is not None
-        playback = self._trajectories.play(message, news.set)
+        playback = self._trajectories.play(message, news.set, goal.handle.asked_at)
         goal.playback = playback
         goal.feedback('MONITOR')
         if goal.ending.is_set():
@@ -349,7 +348,7 @@ class PlanningCapability(Capability):
 class _Goal:
     """Goal from its acceptance to its result."""
 
-    def __init__(self, server: DeferredActionServer, handle: ServerGoalHandle) -> None:
+    def __init__(self, server: DeferredActionServer, handle: GoalHandle) -> None:
         self.server, self.handle = server, handle
         self.playback: Playback | None = None
         self.ending, self.ended, self.reason = threading.Event(), False, ''
