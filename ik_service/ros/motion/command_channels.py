@@ -178,6 +178,10 @@ class CommandChannel(ABC):
         """Return the message after the last command; arguments as for :meth:`message`."""
         return None
 
+    def standstill(self) -> object | None:
+        """Return the message that lets the arm rest where no more follow; None for none."""
+        return None
+
 
 class PositionChannel(CommandChannel):
     """Commands as positions of all joints of a controller, as the gate lets them pass."""

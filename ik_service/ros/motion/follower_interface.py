@@ -272,6 +272,12 @@ class FollowerInterface:
         self.stopped = True
         self.follower.stop(_REPLACED, float('inf'))
 
+    def break_off(self) -> None:
+        """Let the arm rest without further ticks, where the commands did not come to rest."""
+        message = self._channel.standstill() if self._channel is not None and self.active else None
+        if message is not None:
+            self._output.publish(self._output.serialize(message))
+
     def reopen(self) -> None:
         """Take targets again after :meth:`end`."""
         self.stopped = False

@@ -241,10 +241,16 @@ class Followers:
         return done, '; '.join(texts)
 
     def end(self) -> None:
-        """Refuse all targets, and wait until the commands are at rest; ticks have to go on."""
+        """
+        Refuse all targets, and wait until the commands are at rest; ticks have to go on.
+
+        In a simulation that is paused they do not: what would go on after the pause is broken off.
+        """
         for following in self:
             following.end()
         self.clock.wait_while(lambda: any(f.active for f in self), _LONGEST_END)
+        for following in self:
+            following.break_off()
 
     @contextmanager
     def giving_way(self) -> Iterator[None]:

@@ -78,6 +78,10 @@ class VelocityChannel(CommandChannel):
         velocity = self._velocities.rest(measured[0], follower.limits, now, period)
         return None if velocity is None else self._sent(velocity, measured[0], follower, now)
 
+    def standstill(self) -> object:
+        """Return zeros."""
+        return multi_array(np.zeros(len(self._joints.names)))
+
     @property
     def refusals(self) -> int:
         """Number of velocities that the gate brought inside their bounds."""

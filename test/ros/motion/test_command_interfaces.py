@@ -102,9 +102,9 @@ class TrajectoryArm(ControlledArm):
         return self.q + (output - self.q) * -np.expm1(-dt / _SERVO)
 
 
-class SimulatedTrajectoryArm(TrajectoryArm):
+class SimulatedArm(ControlledArm):
     """
-    The same in a simulation that publishes ``/clock``, and runs in its own time.
+    Arm in a simulation that publishes ``/clock``, and runs in its own time.
 
     :param frequency: how often the clock is published, in its own time [Hz].
     :ivar rate: how fast it runs against the real time.
@@ -120,6 +120,9 @@ class SimulatedTrajectoryArm(TrajectoryArm):
     def time(self):
         return self._then + self.rate * (time.monotonic() - self._since)
 
+    def pause(self):
+        self._then, self.rate = self.time, 0.0
+
     def _on_cycle(self, now):
         there = self.time
         if there - self._published >= 1.0 / self.frequency:
@@ -127,6 +130,10 @@ class SimulatedTrajectoryArm(TrajectoryArm):
             self._clock.publish(Clock(clock=_stamp(self._published)))
         if self.rate > 0.0:
             super()._on_cycle(self.rate * now)
+
+
+class SimulatedTrajectoryArm(SimulatedArm, TrajectoryArm):
+    """Arm behind a joint_trajectory_controller, in a simulation."""
 
 
 class PositionArm(ControlledArm):
@@ -155,6 +162,10 @@ class VelocityArm(ControlledArm):
 
     def moved(self, dt):
         return self.q + dt * self.factor * self.commanded
+
+
+class SimulatedVelocityArm(SimulatedArm, VelocityArm):
+    """Arm behind a forward_velocity_controller, in a simulation."""
 
 
 FINGERS = ('panda_finger_joint1',)
@@ -418,3 +429,14 @@ def test_windows_go_on_from_each_other_in_simulated_time(bench, chain, frequency
             t = begins + np.linspace(0.0, TAKEN_UP, 5)
             assert np.abs(after.at(t) - before.at(t)).max() < 1e-3  # [rad]
         assert 99.0 < windows[0].times[0] < windows[-1].times[0] < arm.time
+
+
+def test_velocities_end_also_in_a_simulation_that_is_paused(bench, chain):
+    with SimulatedVelocityArm(bench, NAMES, READY, 100.0, 1.0) as arm:
+        settings = {'velocity_scaling': SLOW, 'use_sim_time': True}
+        rig = Rig(bench, chain, 'velocity_commands', arm, **settings)
+        rig.begin(rig.pose(*FAR), lambda: np.abs(arm.commanded).max())
+        arm.pause()
+        assert rig.node.end() == 0
+        until(lambda: not arm.commanded.any(), what='zeros')
+        assert not any(rig.commands.messages[-1].data)
