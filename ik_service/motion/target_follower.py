@@ -556,6 +556,17 @@ class TargetFollower:
             self._stopped_at = at
             self._stop(reason)
 
+    def break_off(self, reason: str) -> None:
+        """
+        Drop the goal followed, and command nothing more, whether the arm rests or not.
+
+        :param reason: why, for who has set the goal.
+        """
+        with self._lock:
+            self._stop(reason)
+            self._stream.leave()
+            self._return = None
+
     def enable(self, enabled: bool, at: float = -float('inf')) -> bool:
         """
         Allow motion, or stop and refuse all targets until it is allowed again.

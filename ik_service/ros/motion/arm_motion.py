@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+import math
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -14,7 +15,7 @@ from sensor_msgs.msg import JointState
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.periodic_calls import PeriodicCall, PeriodicCalls
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS
-from ik_service.ros.motion.command_publisher import CommandPublisher
+from ik_service.ros.motion.command_publisher import CommandPublisher, STALL
 from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.intake import queue_delay
 from ik_service.ros.motion.parameters import (
@@ -85,6 +86,7 @@ class ArmMotion:
         self.targets = TargetTopics(node, self._on_target, self._on_twist)
         self.state_group = MutuallyExclusiveCallbackGroup()
         self._news = 0, 0
+        self._fails_since = math.inf  # time from which on commands cannot be sent [s]
 
     def measured(self) -> MeasuredState | None:
         """Return the measured joint state; None before there is an arm."""
@@ -139,13 +141,26 @@ class ArmMotion:
     def _tick(self, now: float) -> None:
         self._stalls.begin(TICK_LASTS)
         try:
-            known = self.commands.monitor.poll(now, 1.0 / self.ticker.rate)
-            if self.followers is not None and known:
-                self.followers.tick(now)
+            self._command(now)
+        finally:
+            if self.followers is not None:
                 for call in self.ticks.copy():  # others may change it
                     call(now)
-        finally:
             self._stalls.end()
+
+    def _command(self, now: float) -> None:
+        """Send the next commands; where that fails for a while, motion is broken off."""
+        followers = self.followers
+        try:
+            known = self.commands.monitor.poll(now, 1.0 / self.ticker.rate)
+            if followers is not None and known:
+                followers.tick(now)
+            self._fails_since = math.inf
+        except Exception as error:
+            self._fails_since = min(self._fails_since, now)
+            if followers is not None and now - self._fails_since >= STALL:
+                followers.break_off(f'error in the node: {type(error).__name__}: {error}')
+            raise
 
     def _watch(self, now: float) -> None:
         news = self.stops.count, self.other_motions

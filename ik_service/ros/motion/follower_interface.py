@@ -272,9 +272,14 @@ class FollowerInterface:
         self.stopped = True
         self.follower.stop(_REPLACED, float('inf'))
 
-    def break_off(self) -> None:
-        """Let the arm rest without further ticks, where the commands did not come to rest."""
-        message = self._channel.standstill() if self._channel is not None and self.active else None
+    def break_off(self, reason: str) -> None:
+        """End motion without further ticks, for a reason; an arm at rest is left as it is."""
+        channel, moves = self._channel, self.active
+        self.follower.break_off(reason)
+        if channel is None or not moves:
+            return
+        channel.leave()
+        message = channel.standstill()
         if message is not None:
             self._output.publish(self._output.serialize(message))
 

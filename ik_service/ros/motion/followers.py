@@ -36,6 +36,7 @@ Time between two joint states, and two ticks, of a group that is not moved [s].
 The three states from which a motion begins then still fall in the time that they are taken from.
 """
 
+_CLOCK_STANDS = 'the clock stood still while the arm came to rest'
 _LONGEST_END = LONGEST_RAMP + FAREWELL + 0.5
 """Longest time in which a motion ends, with some for late ticks [s]."""
 
@@ -249,8 +250,12 @@ class Followers:
         for following in self:
             following.end()
         self.clock.wait_while(lambda: any(f.active for f in self), _LONGEST_END)
+        self.break_off(_CLOCK_STANDS)
+
+    def break_off(self, reason: str) -> None:
+        """End all motion without further ticks, for a reason."""
         for following in self:
-            following.break_off()
+            following.break_off(reason)
 
     @contextmanager
     def giving_way(self) -> Iterator[None]:

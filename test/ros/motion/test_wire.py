@@ -114,6 +114,20 @@ def test_a_motion_waits_until_the_controller_has_answered():
     assert wire.follower.state is FollowerState.REACHED
 
 
+def test_velocities_that_are_broken_off_end_with_zeros():
+    wire = Wire('velocity_commands')
+    wire.run(0.2).target(READY + 0.5)
+    wire.run(0.2)
+    assert np.abs(wire.velocity).max() > 0.1
+    wire.followers.break_off('it is tested')
+    wire.run(0.5)
+    assert not wire.sent[-1][1].any()
+    assert not np.abs(wire.velocity).any()
+    wire.target(READY)
+    wire.run(4.0)
+    assert np.allclose(wire.chain.forward(wire.q), wire.chain.forward(READY), atol=5e-3)
+
+
 def test_the_last_window_is_sent_after_a_stop():
     wire = Wire(version=Version.BLENDS)
     wire.run(0.3)

@@ -1,5 +1,6 @@
 """The node as a part of another program, whose executor spins it."""
 
+from contextlib import contextmanager
 import os
 import signal
 import sys
@@ -24,6 +25,7 @@ from support.ros.servers import ik_request, PANDA, panda_arm, reachable, solved,
 from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.ros.capabilities.loading import BUILT_IN
 from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.motion.command_publisher import CommandMonitor
 from ik_service.ros.node.ik_node import IkNode
 
 
@@ -139,8 +141,9 @@ def test_a_node_follows_targets_without_trajectories_and_servoing(bench, node, e
         assert 'delta_twist_cmds' not in own
 
 
-@pytest.mark.parametrize('node', [()], indirect=True, ids=['no capabilities'])
-def test_an_arm_in_motion_comes_to_rest_before_its_node_is_destroyed(bench, node, executor):
+@contextmanager
+def in_motion(bench, node):
+    """Let the arm of a node move, for a with block with the record of its commands."""
     commands = bench.record(JointState, 'joint_command')
     node.start()
     with node.commanding():
@@ -158,8 +161,28 @@ def test_an_arm_in_motion_comes_to_rest_before_its_node_is_destroyed(bench, node
             return bool(last) and np.abs(last[0].velocity).max() > 0.5
 
         until(fast, START_TIMEOUT, 'a motion')
+        yield commands
+
+
+@pytest.mark.parametrize('node', [()], indirect=True, ids=['no capabilities'])
+def test_an_arm_in_motion_comes_to_rest_before_its_node_is_destroyed(bench, node, executor):
+    with in_motion(bench, node) as commands:
         node.destroy_node()
         commands.wait(lambda message: not any(message.velocity), since=len(commands) - 1)
+
+
+@pytest.mark.parametrize('node', [()], indirect=True, ids=['no capabilities'])
+def test_motion_that_cannot_be_commanded_for_a_while_is_broken_off(
+    bench, node, executor, monkeypatch
+):
+    reports = bench.record(DiagnosticArray, 'diagnostics')
+    with in_motion(bench, node) as commands:
+        monkeypatch.setattr(CommandMonitor, 'poll', lambda *_: 1 / 0)
+        reports.wait(lambda message: 'no target, no commands' in str(message), since=len(reports))
+        monkeypatch.undo()
+        sent = len(commands)
+        reports.wait(since=len(reports) + 1)
+        assert len(commands) == sent
 
 
 def test_a_destroyed_node_leaves_nothing_behind_though_somebody_still_holds_it(
