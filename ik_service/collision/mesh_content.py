@@ -1,56 +1,82 @@
 """
 Content of mesh files as Coal's reader takes it whole.
 
-That reader (Assimp, and Coal 3.0.3 around it) crashes on PLY files that are cut off, passes over
-some elements in silence, and gives all meshes of one node the corners of the first: a Collada or
-OBJ file of two materials holds two. Here such files are refused, or rewritten so that a node has
-one mesh.
+That reader (Assimp, and Coal 3.0.3 around it) is fragile: PLY files that are cut off or hold
+other elements before the vertices crash it, comments in OFF files hang it, empty lines cost PLY
+files a face, and Collada or OBJ files of two materials their corners. So it is given STL and OBJ
+files alone that were looked through before; other formats are read here, and written as OBJ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import re
 import struct
-from typing import TypeVar
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element, SubElement
+from typing import Any
+
+import numpy as np
+
+from ik_service.collision.collada import Faces, read_collada
+from ik_service.collision.shapes import MOST_TRIANGLES
 
 
-def content_for_coal(data: bytes, suffix: str) -> bytes:
+def content_for_coal(data: bytes, suffix: str) -> tuple[bytes, str]:
     """
     Return the content of a mesh file that Coal is to read instead, or that content itself.
 
     :param suffix: of the file's name, such as ``.stl``.
-    :raises ValueError: Coal would read a part of it only, or never come back.
+    :returns: the content, and the suffix that it needs.
+    :raises ValueError: it cannot be read whole.
     """
     if suffix == '.stl':
         _check_stl(data)
-    elif suffix == '.off':
-        _check_off(data)
-    elif suffix == '.ply':
-        _check_ply(data)
-    elif suffix == '.obj':
-        return _plain_obj(data)
-    elif suffix == '.dae':
-        return _flat_collada(data)
-    return data
+        return data, suffix
+    if suffix == '.obj':
+        return _plain_obj(data), suffix
+    read = {'.off': _read_off, '.ply': _read_ply, '.dae': read_collada}[suffix]
+    return _as_obj(read(data)), '.obj'
+
+
+def _as_obj(parts: Iterable[Faces]) -> bytes:
+    """Return faces as an OBJ file, one mesh of all; those of less than three corners are none."""
+    rows, first, count = [], 1, 0
+    for vertices, faces in parts:
+        if not np.isfinite(vertices).all():
+            raise ValueError('a vertex is not finite')
+        rows += [f'v {x:.9g} {y:.9g} {z:.9g}' for x, y, z in vertices.tolist()]
+        for face in faces:
+            if min(face, default=0) < 0 or max(face, default=-1) >= len(vertices):
+                raise ValueError(f'a face has not {len(face)} of the {len(vertices)} vertices')
+            if len(face) > 2:
+                rows.append('f ' + ' '.join([str(first + corner) for corner in face]))
+        first, count = first + len(vertices), count + len(faces)
+        if count > MOST_TRIANGLES:
+            raise ValueError(f'it holds more than {MOST_TRIANGLES} faces')
+    if not count:
+        raise ValueError('it holds no faces')
+    return '\n'.join(rows).encode()
+
+
+_NAME_IN_STL = re.compile(rb'^([ \t]*(?:end)?solid\b)[^\r\n]*', re.MULTILINE)
 
 
 def _check_stl(data: bytes) -> None:
     if len(data) == 84 + 50 * int.from_bytes(data[80:84], 'little'):
         return
-    facets, end, rest = data.rpartition(b'endfacet')
+    facets, end, rest = _NAME_IN_STL.sub(rb'\1', data).rpartition(b'endfacet')
     if b'endsolid' not in rest:
-        raise ValueError('it is cut off, or longer than it says')
+        raise ValueError(
+            'it is cut off, or neither a binary STL file of the length that it says nor a text '
+            'from solid to endsolid'
+        )
     facets = facets[facets.find(b'facet') :]
     if facets.count(b'vertex') > 3 * (facets.count(b'endfacet') + len(end[:1])):
         raise ValueError('a facet has more than three corners')
 
 
-_NUMBER = rb'[-+]?\d[^\s#]*'
+_NUMBER = rb'[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?'
 _LOST_IN_OBJ = re.compile(
-    rb'^(?:v[ \t]+(?!%b(?:[ \t]+%b){2}(?:[ \t]+%b|(?:[ \t]+%b){3})?[ \t]*(?:#|$))'
+    rb'^(?:v[ \t]++(?!%b(?:[ \t]+%b){2}(?:[ \t]+%b|(?:[ \t]+%b){3})?[ \t]*(?:#|$))'
     rb'|f(?:[ \t]+\S+){0,2}[ \t]*$'
     rb'|(?:surf|call|bzp|bsp|cdc|cdp)[ \t]).*' % ((_NUMBER,) * 4),
     re.MULTILINE,
@@ -77,23 +103,24 @@ def _plain_obj(data: bytes) -> bytes:
     return data
 
 
-def _check_off(data: bytes) -> None:
-    if b'#' in data:
-        raise ValueError('an OFF file with comments cannot be read')
-    rows = [line.split() for line in data.splitlines() if line.strip()]
-    if rows and rows[0][0].endswith(b'OFF'):
-        rows[0] = rows[0][1:]
-    vertices, faces = map(int, rows[0][:2] if rows[0] else rows[1][:2])
-    faces_from = len(rows) - faces
-    if faces_from != vertices + (1 if rows[0] else 2):
+def _read_off(data: bytes) -> Iterator[Faces]:
+    rows = [line.split() for line in re.sub(rb'#.*', b'', data).splitlines()]
+    rows = [row for row in rows if row]
+    head = rows[0].pop(0) if rows and rows[0][0].endswith(b'OFF') else b'OFF'
+    if b'n' in head or b'BINARY' in rows[0]:
+        raise ValueError('an OFF file that is binary or of more dimensions is not read')
+    counts, *rows = filter(None, rows)
+    vertices, faces = map(int, counts[:2])
+    if not 0 <= vertices <= len(rows) == vertices + faces:
         raise ValueError('it does not hold as many rows as it says')
-    for row in rows[faces_from:]:
-        _check_face([*map(int, row[1 : 1 + int(row[0])])], int(row[0]), vertices)
-
-
-def _check_face(corners: Sequence[int], count: int, vertices: int) -> None:
-    if len(corners) != count or not all(0 <= corner < vertices for corner in corners):
-        raise ValueError(f'a face has not {count} of the {vertices} vertices')
+    size = 4 if b'4' in head else 3  # the fourth divides the others
+    points = np.array([[*map(float, row[:size])] for row in rows[:vertices]]).reshape(-1, size)
+    if size == 4:
+        points = points / points[:, 3:]
+    corners = [[*map(int, row[: 1 + int(row[0])])] for row in rows[vertices:]]
+    if not all(len(face) == 1 + face[0] for face in corners):
+        raise ValueError('a face is cut off')
+    yield points[:, :3], [face[1:] for face in corners]
 
 
 _PLY_HEAD = re.compile(rb'ply\s.*?\bend_header[ \t]*(?:\r\n|\r|\n)', re.DOTALL)
@@ -125,31 +152,22 @@ def _read_ply_head(head: str) -> tuple[str, _PlyElements]:
     return kind, elements
 
 
-def _check_ply(data: bytes) -> None:
-    """Go through all values that the head of a PLY file tells of."""
+def _read_ply(data: bytes) -> Iterator[Faces]:
     head = _PLY_HEAD.match(data)
     if head is None:
         raise ValueError('it is no PLY file, or cut off')
     kind, elements = _read_ply_head(head[0].decode('ascii', 'replace'))
     values = _PlyValues(data[head.end() :], kind)
-    for name, (count, properties) in elements.items():
-        if values.binary and not any(kind == 'list' for kind, *_ in properties):
-            for kind, _ in properties:
-                values.take(kind, count)
-            continue
-        for _ in range(count):
-            values.begin_row()
-            for kind, *others in properties:
-                if kind != 'list':
-                    values.take(kind, 1)
-                    continue
-                length = int(values.take(others[0], 1)[0])
-                found = values.take(others[1], length)
-                if name == 'face' and others[2].startswith('vertex_ind'):
-                    if 'float' in others[1] or 'double' in others[1]:
-                        raise ValueError(f'its indices are of type {others[1]}')
-                    _check_face([*map(int, found)], length, elements['vertex'][0])
+    rows = {name: values.rows(*element) for name, element in elements.items()}
     values.check_end()
+    names = [words[-1] for words in elements['vertex'][1]]
+    columns = [names.index(axis) for axis in 'xyz']
+    points = np.array([[row[column] for column in columns] for row in rows['vertex']], float)
+    for column, (_, *kinds, name) in enumerate(elements['face'][1]):
+        if name.startswith('vertex_ind'):
+            if any(_PLY_CODES[kind] in 'fd' for kind in kinds):
+                raise ValueError(f'its indices are of type {kinds[-1]}')
+            yield points.reshape(-1, 3), [row[column] for row in rows['face']]
 
 
 class _PlyValues:
@@ -157,110 +175,52 @@ class _PlyValues:
 
     def __init__(self, data: bytes, kind: str) -> None:
         self._order = {'binary_little_endian': '<', 'binary_big_endian': '>'}.get(kind, '')
-        self.binary = bool(self._order)
-        self._rows = iter(() if self.binary else filter(None, map(bytes.split, data.splitlines())))
-        self._data: bytes | list[bytes] = data if self.binary else []
+        self._lines = iter(
+            () if self._order else filter(None, map(bytes.split, data.splitlines()))
+        )
+        self._data: bytes | list[bytes] = data if self._order else []
         self._place = 0
 
-    def begin_row(self) -> None:
-        """Go on to the next line of a text."""
-        if not self.binary:
-            self._check_place()
-            self._data, self._place = next(self._rows, []), 0
-
-    def take(self, kind: str, count: int) -> Sequence[bytes | float]:
-        codes, start = f'{self._order}{count}{_PLY_CODES[kind]}', self._place
-        self._place += struct.calcsize(codes) if self.binary else count
-        if self._place > len(self._data):
-            raise ValueError('it is cut off')
-        if isinstance(self._data, list):
-            return self._data[start : self._place]
-        return struct.unpack_from(codes, self._data, start)
+    def rows(self, count: int, properties: list[list[str]]) -> list[Sequence[Any]]:
+        """Return the rows of an element: of each property a value, or those of a list."""
+        if self._order and not any(kind == 'list' for kind, *_ in properties):
+            codes = self._order + ''.join(_PLY_CODES[kind] for kind, *_ in properties)
+            return [*struct.iter_unpack(codes, self._next(struct.calcsize(codes) * count))]
+        return [self._row(properties) for _ in range(count)]
 
     def check_end(self) -> None:
         self._check_place()
-        if next(self._rows, None) is not None:
+        if next(self._lines, None) is not None:
             raise ValueError('it is longer than it says')
+
+    def _row(self, properties: list[list[str]]) -> list[Any]:
+        if not self._order:
+            self._check_place()
+            self._data, self._place = next(self._lines, []), 0
+        row: list[Any] = []
+        for kind, *others in properties:
+            if kind == 'list':
+                row.append(self._take(others[1], int(self._take(others[0], 1)[0])))
+            else:
+                row.append(self._take(kind, 1)[0])
+        return row
+
+    def _take(self, kind: str, count: int) -> Sequence[float]:
+        code = _PLY_CODES[kind]
+        if count < 0:
+            raise ValueError('a list has a negative length')
+        if self._order:
+            codes = f'{self._order}{count}{code}'
+            return struct.unpack(codes, self._next(struct.calcsize(codes)))
+        return [*map(float if code in 'fd' else int, self._next(count))]
+
+    def _next(self, count: int) -> Any:  # noqa: ANN401 (bytes or words)
+        self._place += count
+        if self._place > len(self._data):
+            raise ValueError('it is cut off')
+        return self._data[self._place - count : self._place]
 
     def _check_place(self) -> None:
         rest = self._data[self._place :]
         if rest if isinstance(rest, list) else rest.strip():
             raise ValueError('it is longer than it says')
-
-
-_TRANSFORMS = ('matrix', 'translate', 'rotate', 'scale', 'lookat')
-_PRIMITIVES = ('triangles', 'polylist', 'polygons', 'trifans', 'tristrips')
-_MOST_NODES, _MOST_TRANSFORMS = 10_000, 1_000  # of a Collada file, and of one of its nodes
-
-
-def _flat_collada(data: bytes) -> bytes:
-    """Return the scene of a Collada file as nodes side by side, a mesh of one primitive each."""
-    root = ElementTree.fromstring(data)
-    for element in root.iter():
-        element.tag = element.tag.rpartition('}')[2]
-    flat = Element('COLLADA', version=root.get('version', '1.4.1'))
-    library = SubElement(flat, 'library_geometries')
-    meshes = {
-        f'#{geometry.get("id")}': [*_primitives_apart(geometry, library)]
-        for geometry in root.iter('geometry')
-        if geometry.find('mesh') is not None
-    }
-    scene = SubElement(SubElement(flat, 'library_visual_scenes'), 'visual_scene', id='scene')
-    SubElement(SubElement(flat, 'scene'), 'instance_visual_scene', url='#scene')
-    for transforms, instance in _shown(root):
-        for url in _named(instance, meshes):
-            node = SubElement(scene, 'node')
-            node.extend(transforms)
-            SubElement(node, 'instance_geometry', url=url)
-    return ElementTree.tostring(flat)
-
-
-def _primitives_apart(geometry: Element, library: Element) -> Iterator[str]:
-    """Move the primitives of a geometry to others, and yield the addresses of these."""
-    mesh = geometry.find('mesh')
-    assert mesh is not None
-    library.append(geometry)
-    for primitive in [child for child in mesh if child.tag in _PRIMITIVES]:
-        if re.search(r'[^\s\d]', ''.join(primitive.itertext())):  # Assimp would not come back
-            raise ValueError(f'its <{primitive.tag}> hold something else than indices')
-        mesh.remove(primitive)
-        name = f'{geometry.get("id")}/{len(library)}'
-        part = SubElement(SubElement(library, 'geometry', id=name), 'mesh')
-        part.extend([*mesh.iterfind('vertices'), primitive])
-        yield f'#{name}'
-
-
-def _shown(root: Element) -> Iterator[tuple[Sequence[Element], Element]]:
-    """Yield each instance of a geometry in a scene, with the transforms from the scene to it."""
-    scenes, nodes = (
-        {f'#{element.get("id")}': element for element in root.iter(tag)}
-        for tag in ('visual_scene', 'node')
-    )
-    shown = root.find('scene/instance_visual_scene')
-    if shown is None:
-        raise ValueError('it has no scene')
-    pending: list[tuple[tuple[Element, ...], Element]] = [((), _named(shown, scenes))]
-    visited = 0
-    while pending:
-        above, node = pending.pop()
-        for tag in ('instance_controller', 'skew'):
-            if node.find(tag) is not None:
-                raise ValueError(f'its <{tag}> is not read')
-        transforms = (*above, *(child for child in node if child.tag in _TRANSFORMS))
-        visited += 1
-        if visited > _MOST_NODES or len(transforms) > _MOST_TRANSFORMS:
-            raise ValueError(f'it shows more than {_MOST_NODES} nodes, or one in itself')
-        pending += [(transforms, child) for child in node.iterfind('node')]
-        pending += [(transforms, _named(each, nodes)) for each in node.iterfind('instance_node')]
-        for instance in node.iterfind('instance_geometry'):
-            yield transforms, instance
-
-
-_T = TypeVar('_T')
-
-
-def _named(instance: Element, elements: Mapping[str, _T]) -> _T:
-    url = instance.get('url', '')
-    if url not in elements:
-        raise ValueError(f'it shows {url[:80]}, which is not in the file')
-    return elements[url]

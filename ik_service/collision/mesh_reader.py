@@ -65,7 +65,7 @@ class MeshReader:
             )
             return _from_gltf(parts, scale)
         unit = collada_unit(BytesIO(data)) if suffix == '.dae' else 1.0  # which Coal passes over
-        content = content_for_coal(data, suffix)
+        content, suffix = content_for_coal(data, suffix)
         if content is data:
             return _by_coal(path, unit * np.array(scale))
         with NamedTemporaryFile(suffix=suffix) as file:

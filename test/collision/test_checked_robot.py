@@ -191,12 +191,6 @@ def test_a_shape_inside_of_another_element_is_not_passed_over(tmp_path):
     assert [*CollisionChecker(arm, missing_meshes='skip').unchecked] == ['b']
 
 
-def test_comments_in_off_files_are_refused_before_the_reader_hangs(tmp_path):
-    (tmp_path / 'a.off').write_text('OFF\n# c\n3 1 3\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n')
-    with pytest.raises(MeshError, match='comments'):
-        MeshReader(tmp_path / 'arm.urdf').read(MeshFile('a.off', (1.0, 1.0, 1.0)))
-
-
 def test_text_without_a_file_has_no_folder_for_meshes():
     arm = Robot.from_urdf(slider(solid(), mesh('link.stl')))
     with pytest.raises(CollisionGeometryError, match='no folder'):

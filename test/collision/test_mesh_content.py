@@ -1,4 +1,4 @@
-"""Content of mesh files that Coal's reader would take in part: read whole, or refused."""
+"""Content of mesh files that Coal's reader takes in part or not at all: read whole, or refused."""
 
 from types import SimpleNamespace
 
@@ -33,6 +33,10 @@ def triangle(first, material='a'):
 
 
 FIRST = triangle(0)
+FAN = (
+    '<trifans count="1"><input semantic="VERTEX" source="#v" offset="0"/>'
+    '<p>0 2 3 5 4</p></trifans>'
+)
 
 
 def collada(nodes=f'<node>{SHOWN}</node>', corners=ONE, primitives=FIRST):
@@ -58,6 +62,17 @@ def node(inner):
 AGAIN = '<instance_node url="#n"/>'
 CORNERS = 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 5 0 0\nv 6 0 0\nv 5 1 0\n'
 
+FACET = (
+    'facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n'
+)
+PLY = (
+    'ply\nformat {} 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n'
+    'element face 2\nproperty list uchar int vertex_indices\nend_header\n'
+)
+ROWS = '0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n3 2 1 0\n'
+BINARY = np.array(ROWS.split()[:9], '<f4').tobytes() + b'\3\0\0\0\0\1\0\0\0\2\0\0\0' * 2
+CAMERA = 'element camera 1\nproperty int n\nelement vertex'
+
 
 @pytest.mark.parametrize(
     ('suffix', 'content', 'triangles', 'farthest'),
@@ -72,7 +87,22 @@ CORNERS = 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 5 0 0\nv 6 0 0\nv 5 1 0\n'
         ),
         ('obj', f'{CORNERS}usemtl a\nf 1 2 3\nusemtl b\nf 4 5 6\n', 2, 6.0),
         ('obj', f'{CORNERS}f 1 2 3\n  f 4 5 \\\r\n6\r\n', 2, 6.0),
+        ('obj', f'{CORNERS}f 1 2 3\nf 4 5 6\n'.replace('v ', 'v  '), 2, 6.0),  # as of 3ds Max
         ('obj', 'v 9 9 9\nv 0 0 0\nv .5 .5 0\nv 0 1 0\nf -3 -2 -1\n', 1, 0.5),
+        ('stl', f'solid facet vertex\n{FACET}endsolid endfacet\n', 1, 1.0),
+        ('ply', PLY.format('ascii') + ROWS.replace('3 2', '\n3 2'), 2, 1.0),
+        ('ply', PLY.format('ascii').replace('element vertex', CAMERA) + f'7\n{ROWS}', 2, 1.0),
+        ('ply', PLY.format('binary_little_endian').encode() + BINARY, 2, 1.0),
+        ('off', f'OFF # c\n#\n3 2 0\n{ROWS}', 2, 1.0),
+        ('dae', collada(corners=TWO, primitives=FAN), 3, 6.0),
+        ('dae', collada(corners=TWO, primitives=FAN.replace('fans', 'strips')), 3, 6.0),
+        (
+            'dae',
+            collada(f'<node><rotate>0 0 2 180</rotate><scale>-1 1 1</scale>{SHOWN}</node>'),
+            1,
+            1.0,
+        ),
+        ('dae', collada(f'<node><lookat>3 0 0 3 0 9 0 1 0</lookat>{SHOWN}</node>'), 1, 3.0),
     ],
 )
 def test_every_mesh_of_a_file_is_read_with_its_own_corners(
@@ -82,16 +112,6 @@ def test_every_mesh_of_a_file_is_read_with_its_own_corners(
     assert len(mesh.triangles) == triangles
     assert mesh.vertices[mesh.triangles][..., 0].max() == pytest.approx(farthest)
 
-
-FACET = (
-    'facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n'
-)
-PLY = (
-    'ply\nformat {} 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n'
-    'element face 2\nproperty list uchar int vertex_indices\nend_header\n'
-)
-ROWS = '0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n3 2 1 0\n'
-BINARY = np.array(ROWS.split()[:9], '<f4').tobytes() + b'\3\0\0\0\0\1\0\0\0\2\0\0\0' * 2
 
 REFUSED = [
     ('stl', f'solid a\n{FACET}endsolid\nsolid b\n{FACET}', 'cut off'),
@@ -115,6 +135,10 @@ REFUSED = [
     ('obj', f'{CORNERS}f 1 2 3\nsurf 0 1 0 1 1 2 3\n', 'surf'),
     ('dae', collada(f'<node><skew>45 0 1 0 1 0 0</skew>{SHOWN}</node>'), 'skew'),
     ('dae', collada(primitives=FIRST.replace('<p>', '<p>x ')), 'indices'),
+    ('dae', collada(primitives=FIRST.replace('<p>', '<p>0 ')), 'hold 4 corners, not 3'),
+    ('dae', collada(f'<node><translate>1,0 0 0</translate>{SHOWN}</node>'), '1,0'),
+    ('dae', collada(f'<node><translate>nan 0 0</translate>{SHOWN}</node>'), '3 finite numbers'),
+    ('obj', f'{CORNERS}v 0x1 0 0\nf 1 2 3\n', "'v 0x1 0 0' cannot"),
     ('dae', collada(f'<node id="n">{SHOWN}<instance_node url="#n"/></node>'), 'one in itself'),
     ('dae', collada().replace('<scene>', '<!-- ').replace('</scene>', '-->'), 'no scene'),
 ]
@@ -124,12 +148,6 @@ REFUSED = [
 def test_what_would_be_read_in_part_is_refused(tmp_path, suffix, content, reason):
     with pytest.raises(MeshError, match=reason):
         read(tmp_path, suffix, content)
-
-
-@pytest.mark.parametrize('kind', ['ascii', 'binary_little_endian'])
-def test_whole_ply_files_are_read(tmp_path, kind):
-    rows = ROWS.encode() if kind == 'ascii' else BINARY
-    assert len(read(tmp_path, 'ply', PLY.format(kind).encode() + rows).triangles) == 2
 
 
 def test_corners_without_a_triangle_tell_that_coal_has_mixed_them_up(tmp_path, monkeypatch):
