@@ -135,6 +135,7 @@ class _Reader:
         before = _BEFORE_DECLARATION.match(data)
         stripped = data[before.end() :] if before else data.lstrip()
         self._skipped_lines = data[: len(data) - len(stripped)].count(b'\n')
+        stripped = _plain_comments(stripped)
         try:
             for start in range(0, len(stripped), _CHUNK_BYTES):
                 chunk = stripped[start : start + _CHUNK_BYTES]
@@ -250,6 +251,17 @@ class _Reader:
                 self._parser.CharacterDataHandler = self.builder.data
             return
         self.builder.end(tag)
+
+
+def _plain_comments(data: bytes) -> bytes:
+    """Return a text without double hyphens in comments, which TinyXML takes and XML forbids."""
+    parts, done = [], 0
+    while 0 <= (start := data.find(b'<!--', done)) < (end := data.find(b'-->', start + 4)):
+        inner = data[start + 4 : end].replace(b'--', b'==')
+        inner = inner[:-1] + b'=' if inner.endswith(b'-') else inner
+        parts += [data[done : start + 4], inner]
+        done = end
+    return b''.join([*parts, data[done:]])
 
 
 _OWN = frozenset({'link', 'joint', 'material'})

@@ -68,6 +68,7 @@ SPELLINGS = {
     'text': first(URDF, '<collision', '<![CDATA[<collision/>&]]>text &amp; &lt;<collision'),
     'mark': '\ufeff' + URDF,
     'mark and declaration': '\ufeff\n<?xml version="1.0" encoding="utf-16"?>' + URDF,
+    'hyphens in comments': '<!---->' + first(URDF, '<link', '<!--- ---- <!-- a --- --><link'),
     'comments and declaration': '<!-- (c) -->\n<!-- <?xml -->\n<?xml version="1.0"?>' + URDF,
     'sdf in gazebo': first(
         URDF, '<plugin', '<link name="s"><collision/></link><joint name="t"/><plugin'
