@@ -206,11 +206,8 @@ class CheckedRobot:
         self.home = np.concatenate([middle, self.rest[len(middle) :]])
         self._threads = threading.local()
         given = given_pairs(robot.semantics, robot.links)
-        pairs = known_pairs(self) if given is None else given
-        enabled = robot.semantics.enabled_pairs
-        self.disabled_pairs: Mapping[frozenset[str], str] = MappingProxyType(
-            {pair: reason for pair, reason in pairs.items() if pair not in enabled}
-        )
+        pairs = without_enabled(known_pairs(self), robot.semantics) if given is None else given
+        self.disabled_pairs: Mapping[frozenset[str], str] = MappingProxyType(pairs)
         self.pairs = tuple(
             (i, j)
             for i, j in self.loose_pairs()
@@ -315,13 +312,20 @@ def _path(digest: str) -> Path | None:
 
 def given_pairs(semantics: Semantics, links: tuple[str, ...]) -> Pairs | None:
     """Return the pairs of links that an SRDF disables; None where it disables nothing."""
-    pairs = dict(semantics.disabled_pairs)
-    for link in semantics.unchecked_links:
-        for other in (other for other in links if other != link):
-            pairs.setdefault(frozenset((link, other)), 'unchecked link')
-    for pair in semantics.enabled_pairs:
-        pairs.pop(pair, None)
-    return pairs or None
+    unchecked = {
+        frozenset((link, other)): 'unchecked link'
+        for link in semantics.unchecked_links
+        for other in links
+        if other != link
+    }
+    pairs = without_enabled(unchecked, semantics)
+    return {**pairs, **semantics.disabled_pairs} or None  # which count last, as in MoveIt
+
+
+def without_enabled(pairs: Pairs, semantics: Semantics) -> dict[frozenset[str], str]:
+    """Return pairs without those that an SRDF enables."""
+    enabled = semantics.enabled_pairs
+    return {pair: reason for pair, reason in pairs.items() if pair not in enabled}
 
 
 def known_pairs(model: CheckedRobot) -> Pairs:

@@ -235,6 +235,8 @@ def test_an_srdf_decides_where_it_disables_pairs():
     enabled = groups_only.replace('</robot>', '<enable_collisions link1="b" link2="a"/></robot>')
     checker = CollisionChecker(robot.with_srdf_text(enabled))
     assert names(checker) == dict.fromkeys(('ac', 'ad'), 'adjacent')
+    both = '<enable_collisions link1="c" link2="b"/>'  # as in MoveIt, the disabled ones win
+    assert names(CollisionChecker(robot.with_srdf_text(SRDF.format(more=both)))) == {'bc': 'Never'}
 
 
 def test_links_without_default_checks_meet_only_enabled_ones():

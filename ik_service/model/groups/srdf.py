@@ -93,7 +93,8 @@ class Semantics(PicklableValue):
     :ivar passive_joints: names of joints without an actuator.
     :ivar remarks: parts left out or suspicious without being an error, a sentence each.
     :ivar unchecked_links: links that are checked against no other, but for the enabled pairs.
-    :ivar enabled_pairs: pairs that are checked although one of their links is unchecked.
+    :ivar enabled_pairs: pairs that are checked although one of their links is unchecked; disabled
+        ones are not.
     :ivar text: the SRDF that it was read from.
     """
 
