@@ -31,7 +31,6 @@ from ik_service.exceptions import (
 from ik_service.extras.cells.cell_file import ArmEntry, Cell
 from ik_service.extras.cells.descriptions import DescribedArm
 from ik_service.model.joint import Joint, JointType
-from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.actions import NodeOptions
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.qos import DESCRIPTION_QOS
@@ -42,6 +41,7 @@ from ik_service.ros.common.tf_listener import (
     transform_source,
     TransformSource,
 )
+from ik_service.ros.motion.followers import LONGEST_END
 from ik_service.ros.node.ik_node import IkNode
 from ik_service.ros.node.node_threads import SharedThreads
 from ik_service.ros.node.parameter_table import LOCKED_JOINTS
@@ -224,7 +224,7 @@ def run_arms(
                 thread=threads.checks,
             )
             stack.enter_context(calls)
-        stop.grace = GRACE + LONGEST_RAMP + _DESTROYING * len(arms)
+        stop.grace = GRACE + LONGEST_END + _DESTROYING * len(arms)
         started()
         with ThreadPoolExecutor(len(nodes), 'arm') as pool:
             # Side by side, as each of them takes until its arm is at rest.

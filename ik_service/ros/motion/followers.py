@@ -37,7 +37,7 @@ The three states from which a motion begins then still fall in the time that the
 """
 
 _CLOCK_STANDS = 'the clock stood still while the arm came to rest'
-_LONGEST_END = LONGEST_RAMP + FAREWELL + 0.5
+LONGEST_END = LONGEST_RAMP + FAREWELL + 0.5
 """Longest time in which a motion ends, with some for late ticks [s]."""
 
 _DISABLED = 'stopping; targets are refused from now on'
@@ -249,7 +249,7 @@ class Followers:
         """
         for following in self:
             following.end()
-        self.clock.wait_while(lambda: any(f.active for f in self), _LONGEST_END)
+        self.clock.wait_while(lambda: any(f.active for f in self), LONGEST_END)
         self.break_off(_CLOCK_STANDS)
 
     def break_off(self, reason: str) -> None:

@@ -20,14 +20,14 @@ def _program(args: list[str] | None, stop: StopRequest) -> None:
     with ros(args), switch_interval(), InterpreterWatch('ik_node'):
         with lasting():
             # Only now, so that signals are caught while it is imported.
-            from ik_service.motion.command.motion_limits import LONGEST_RAMP
+            from ik_service.ros.motion.followers import LONGEST_END
             from ik_service.ros.node.ik_node import IkNode
 
             node = IkNode()
         try:
             node.start()
             with node.running():
-                stop.grace = GRACE + LONGEST_RAMP  # a moving arm comes to rest first
+                stop.grace = GRACE + LONGEST_END  # a moving arm comes to rest first
                 stop.wait()
         finally:
             node.destroy_node()
