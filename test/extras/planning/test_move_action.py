@@ -95,8 +95,10 @@ def test_the_arm_moves_around_an_obstacle(cell, mover):
 
 
 def test_plan_only_moves_nothing(cell, mover):
-    end, result = mover.move(joint_goal(RIGHT), options={'plan_only': True}).result()
+    goal = mover.move(joint_goal(RIGHT), options={'plan_only': True})
+    end, result = goal.result()
     assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS)
+    until(lambda: [f.state for f in goal.feedback] == ['PLANNING', 'IDLE'], what='the feedback')
     assert np.allclose(planned_rows(result.planned_trajectory)[-1], RIGHT)
     assert not len(cell.commands)
 

@@ -197,6 +197,7 @@ class PlanningCapability(Capability):
             code, message = ErrorCode.FAILURE, f'error in the server: {error}'
         write_code(result.error_code, code, message)
         try:
+            goal.feedback('IDLE')
             self._finish(goal, code, message, result)
         except Exception as error:
             self._on_error(error)
@@ -231,7 +232,6 @@ class PlanningCapability(Capability):
                 if not (changed and left) or goal.ending.wait(max(options.replan_delay, 0.0)):
                     break
                 self._log.info(f'{NAME}: {message}; planned again')
-        goal.feedback('IDLE')
         return code, message
 
     def _await_joint_states(self, goal: _Goal) -> None:
