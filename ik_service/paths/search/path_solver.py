@@ -337,26 +337,28 @@ class _PathSolver:
         back = self._problem.reversed(count - 1)
         ends = starts_from(back, goal)
         returning = PathSearch(back, self._options.candidates)
+        longest = trunk
         for width in _MEETING:
             forth = self._search.widened(trunk, width)
+            longest = forth if len(forth) >= len(longest) else longest
             if len(forth) < count or not len(ends):
                 break
             path = joined(forth, returning.widened(Beam(back, ends, np.zeros(len(ends))), width))
             if path is not None:
                 return SearchResult(forth, path)
-        path = forth.path()
+        path = longest.path()
         apart = len(path) == count
-        return SearchResult(forth, path[:-1] if apart else path, apart)
+        return SearchResult(longest, path[:-1] if apart else path, apart)
 
     def _ending(self, outcome: SearchResult) -> PathEnd:
         """Return where the path ends, and why."""
         problem, row = self._problem, len(outcome.path)
         if row == len(problem.targets):
             return PathEnd(PathStatus.SUCCESS, row)
+        if outcome.apart:
+            return PathEnd(PathStatus.END_APART, row, cut_short=problem.out_of_time)
         if problem.out_of_time:
             return PathEnd(PathStatus.TIMED_OUT, row)
-        if outcome.apart:
-            return PathEnd(PathStatus.END_APART, row)
         end = ending_at(problem, row, outcome.last)
         return replace(end, cut_short=problem.deadline.cut_short)
 

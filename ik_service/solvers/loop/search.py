@@ -299,6 +299,8 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
         if searches == 0:
             copy_vector(work.start, work.q)
         else:
+            if not near:  # nothing is tracked from so far: steps that are drawn would stall
+                work.seed_cost[0] = math.inf
             random_start(chain, settings, work, radius)
         patience = settings.patience * (1 if searches < _EASY_SEARCHES else 2)
         ending, cost, used = _search(

@@ -9,6 +9,7 @@ from support.robots import arm_of, X, Y, Z
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.extras.studies.paths import poses_along, wandering_path
+from ik_service.paths.search import path_solver
 
 UR_HOME = np.array([0.0, -1.2, 1.5, -1.8, -1.57, 0.0])
 SEVEN = arm_of(
@@ -178,9 +179,19 @@ def test_seed_away_from_the_first_target(panda, straight):
     assert_sound(panda, straight, free)
 
 
-def test_no_way_to_the_end_given(panda, straight):
-    path = iks.solve_path(panda, straight, HOME, end=np.zeros(7), options=PATIENT)
+@pytest.mark.parametrize('late', [False, True])
+def test_no_way_to_the_end_given(panda, straight, late, monkeypatch):
+    end = np.zeros(7)
+    if late:  # the time runs out before a wider search
+
+        def let_time_run_out(forth, _):
+            forth.problem.deadline._end = 0.0
+
+        end = iks.solve_path(panda, straight, HOME, options=PATIENT).q[-1]
+        monkeypatch.setattr(path_solver, 'joined', let_time_run_out)
+    path = iks.solve_path(panda, straight, HOME, end=end, options=PATIENT)
     assert path.status is iks.PathStatus.END_APART
+    assert path.end.cut_short == late
     assert path.reached == len(straight) - 1
     assert_sound(panda, straight, path)
 

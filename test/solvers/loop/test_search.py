@@ -337,3 +337,16 @@ def test_restarts_depend_on_the_random_seed_alone():
     np.testing.assert_array_equal(*repeated)
     other = starts_of(chain, seeds[0], 20, random_seed=6)[1:]
     assert not np.any(other == repeated[0])
+
+
+def test_seed_in_a_branch_that_ends_at_a_limit_hides_no_other_branch():
+    chain = snake(7)
+    rng = np.random.default_rng(3)
+    seeds = rng.uniform(chain.lower, chain.upper, (200, 7))
+    ended, joint = np.arange(200), rng.integers(7, size=200)
+    seeds[ended, joint] = chain.upper[joint]
+    q = seeds.copy()
+    q[ended, joint] += 0.01
+    poses = [chain.forward(beyond) for beyond in q]
+    assert iks.solve_ik_batch(chain, poses, rng.permutation(seeds)).success.all()
+    assert iks.solve_ik_batch(chain, poses, seeds).success.all()
