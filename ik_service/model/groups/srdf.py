@@ -269,7 +269,11 @@ class _Reader:
         states[name] = values
 
     def _pair(self, element: Element) -> frozenset[str]:
-        return frozenset((self._required(element, 'link1'), self._required(element, 'link2')))
+        pair = frozenset(self._required(element, name) for name in ('link1', 'link2'))
+        if len(pair) < 2:
+            label = self._document.label(element)
+            raise SrdfError(f'it names {named("link", *pair)} twice', label)
+        return pair
 
     def _end_effector(self, element: Element) -> EndEffector:
         return EndEffector(

@@ -68,6 +68,10 @@ def test_semantics_are_read_only_and_can_be_pickled():
 @pytest.mark.parametrize(
     ('part', 'message'),
     [
+        (
+            '<disable_collisions link1="a" link2="a"/>',
+            r"^<disable_collisions> at line 1 is left out: it names link 'a' twice",
+        ),
         ('<group/>', r'^<group> at line 1 is left out: <group> has no name'),
         ('<group name="  "/>', 'has no name'),
         ('<group_state name="s"/>', r"^group_state 's' is left out: <group_state> has no group"),
