@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.solids import at, binary, cube, DATA, document, slider, solid, text, write_stl
 
-from ik_service import Box, CollisionChecker, Robot
+from ik_service import Box, CollisionChecker, Robot, Sphere
 from ik_service.collision import checked_robot, mesh_reader
 from ik_service.collision.mesh_reader import MeshReader
 from ik_service.exceptions import CollisionGeometryError
@@ -226,10 +226,22 @@ def test_a_faulty_element_is_refused_or_skipped(geometry):
 
 
 def test_shapes_without_extent_are_left_out_and_nothing_else():
-    arm = Robot.from_urdf(slider(solid(), solid('<box size="0 1 1"/>') + solid(), gap=0.5))
+    arm = Robot.from_urdf(slider(solid(), solid('<box size="0 1 0"/>') + solid(), gap=0.5))
     checker = CollisionChecker(arm)
     assert checker.unchecked == {}
     assert any('without extent' in remark for remark in arm.remarks)
+
+
+@pytest.mark.parametrize(
+    'shape', ['<box size="0.4 0 0.4"/>', '<cylinder radius="0.2" length="0"/>']
+)
+def test_plates_are_obstacles(shape):
+    arm = Robot.from_urdf(slider(solid(), solid(shape)))
+    checker = CollisionChecker(arm)
+    for x, touches in ((0.5, True), (0.79, True), (0.81, False)):
+        checker.add('ball', Sphere(0.1), at(x))
+        assert checker.in_collision({}) == touches
+    assert arm.remarks == ()
 
 
 BOX = '<collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision>'

@@ -20,7 +20,7 @@ from ik_service.model.geometry.solids import Box, Capsule, Cylinder, Sphere
 
 class NoExtentError(ValueError):
     """
-    A shape has no extent along some direction, so that it is no obstacle.
+    A shape has no surface, so that it is no obstacle: it is a line or a point.
 
     :param lengths: its sizes [m], or factors.
     :ivar sizes: them as text.
@@ -55,7 +55,7 @@ def parsed_element(element: Element) -> tuple[Geometry, np.ndarray]:
     Return the shape of a ``<visual>`` or ``<collision>``, and its pose.
 
     :returns: the shape, and (4, 4) T_link_shape [m].
-    :raises NoExtentError: the shape has no extent along some direction.
+    :raises NoExtentError: the shape has no surface; a box without height still is a plate.
     :raises ValueError: the element is faulty.
     """
     count = len(element.findall('geometry'))
@@ -104,7 +104,7 @@ def _geometry(element: Element) -> Geometry:
     if shape.tag == 'capsule':
         _check_extent(radius)
         return Capsule(radius, length) if length > 0.0 else Sphere(radius)
-    _check_extent(radius, length)
+    _check_extent(radius)
     return Cylinder(radius, length)
 
 
@@ -132,7 +132,7 @@ def _lengths(element: Element, attribute: str, count: int = 1) -> list[float]:
 
 
 def _check_extent(*lengths: float) -> None:
-    if 0.0 in lengths:
+    if lengths.count(0.0) > len(lengths) // 2:  # two of a box or mesh, or the radius
         raise NoExtentError(lengths)
 
 

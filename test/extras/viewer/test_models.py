@@ -246,7 +246,7 @@ def test_colors_by_name_and_in_place():
         ('<geometry><sphere radius="nan"/></geometry>', 'nan is no length'),
         ('<geometry><sphere radius="wide"/></geometry>', 'wide'),
         ('<geometry><box size="1 2"/></geometry>', 'a visual is not shown'),
-        ('<geometry><mesh filename="a.stl" scale="0 1 1"/></geometry>', 'it has no extent: 0 1 1'),
+        ('<geometry><mesh filename="a.stl" scale="0 1 0"/></geometry>', 'it has no extent: 0 1 0'),
         (
             '<geometry><sphere radius="1"/></geometry>'
             '<material><color rgba="nan 0 0 1"/></material>',
@@ -298,7 +298,7 @@ def read(a='', b=''):
 def test_collision_shapes_are_parts_without_what_is_faulty_or_has_no_extent():
     shapes = [
         '<sphere radius="0.1"/>',
-        '<box size="1 1 0"/>',
+        '<box size="1 0 0"/>',
         '<box size="1 1"/>',
         '<capsule radius="0.1" length="0.5"/>',
         '<mesh filename="none.stl"/>',

@@ -74,12 +74,11 @@ def test_a_faulty_element_ends_nothing_but_itself():
     'geometry',
     [
         '<box size="0 0 0"/>',
-        '<box size="1 0 2"/>',
+        '<box size="0 0 2"/>',
         '<sphere radius="0"/>',
-        '<cylinder radius="0.1" length="0"/>',
         '<cylinder radius="0" length="0.1"/>',
         '<capsule radius="0" length="0.1"/>',
-        '<mesh filename="a.stl" scale="1 1 0"/>',
+        '<mesh filename="a.stl" scale="1 0 0"/>',
     ],
 )
 def test_shapes_without_extent_are_no_obstacle_and_remarked(geometry):
