@@ -10,6 +10,7 @@ from support.chains import planar, planar_xml, postures, snake, within_limits
 from support.solver_checks import mimicking, options_with
 
 import ik_service as iks
+from ik_service.kinematics.tip_poses import tip_poses
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.solvers.options import characteristic_length
 
@@ -34,27 +35,28 @@ def length_of(chain, variant):
     return characteristic_length(chain, iks.IkOptions()) if variant == 'accelerated' else 1.0
 
 
-def disagreement(chain, q, target, weights, length=1.0):
+def disagreements(chain, rows, target, weights, length):
     """What a joint minimises: weighted distance², and the distance² of the rotation matrices."""
-    T = chain.forward(q)
-    position = weights[0] * np.sum((T[:3, 3] - target[:3, 3]) ** 2)
-    rotation = 0.5 * length**2 * np.sum((T[:3, :3] - target[:3, :3]) ** 2)
-    return position + weights[3] * rotation
+    away = (tip_poses(chain, rows) - target)[:, :3] ** 2
+    rotation = 0.5 * length**2 * away[:, :, :3].sum(axis=(1, 2))
+    return weights[0] * away[:, :, 3].sum(axis=1) + weights[3] * rotation
+
+
+def disagreement(chain, q, target, weights, length=1.0):
+    return disagreements(chain, q[None], target, weights, length)[0]
 
 
 def best_by_scanning(chain, q, i, target, weights, length, lower, upper):
     """Least disagreement for any place of one joint: a scan, then finer ones about the best."""
     places = np.linspace(lower, upper, 721)
     for _ in range(3):
-        costs = []
-        for place in places:
-            varied = q.copy()
-            varied[i] = place
-            costs.append(disagreement(chain, varied, target, weights, length))
+        rows = np.tile(q, (len(places), 1))
+        rows[:, i] = places
+        costs = disagreements(chain, rows, target, weights, length)
         best = int(np.argmin(costs))
         way = places[1] - places[0]
         places = np.linspace(max(lower, places[best] - way), min(upper, places[best] + way), 41)
-    return min(costs)
+    return costs.min()
 
 
 @pytest.mark.parametrize(
