@@ -1,5 +1,6 @@
 """Problems for all solvers, checks of their results, and their formulae in plain NumPy."""
 
+from functools import lru_cache
 import math
 from typing import NamedTuple
 
@@ -309,8 +310,13 @@ def manipulability(chain, weights, q):
     """The product of the singular values that are not always 0; √det(J Jᵀ) where there are six."""
     J = np.sqrt(weights)[:, None] * chain.jacobian(q)
     values = np.linalg.svd(J, compute_uv=False)
+    return math.prod(values[: _generic_rank(chain, *weights)])
+
+
+@lru_cache
+def _generic_rank(chain, *weights):
     generic = chain.jacobian(np.linspace(0.3, 0.9, chain.n))[np.array(weights) > 0.0]
-    return math.prod(values[: np.linalg.matrix_rank(generic)])
+    return np.linalg.matrix_rank(generic)
 
 
 def central_gradient(g, q, step=1e-6):

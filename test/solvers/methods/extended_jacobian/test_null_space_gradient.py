@@ -31,25 +31,26 @@ def weighted(chain, weights, q):
     return np.sqrt(weights)[:, None] * chain.jacobian(q)
 
 
-def equation_6(chain, weights, gradient, q, e, gain, turn):
-    """
-    The step of the square system.
-
-    :param turn: of the basis of the null space, which is any orthonormal one.
-    """
+def equation_6(chain, weights, gradient, q):
+    """The square system's step of (e, gain), with bases of the null space, and its condition."""
     U, sigma, Vt = np.linalg.svd(weighted(chain, weights, q))
     rank = int(np.sum(sigma > 1e-10))
-    basis = Vt[rank:]
-    basis = np.linalg.qr(np.random.default_rng(turn).normal(size=(len(basis),) * 2))[0] @ basis
 
-    def slopes(p):
-        return basis @ null_projection(weighted(chain, weights, p), rank) @ gradient(p)
+    def projected(p):
+        return null_projection(weighted(chain, weights, p), rank) @ gradient(p)
 
-    ways = _STEP * np.eye(chain.n)
-    added = np.array([(slopes(q + way) - slopes(q - way)) / (2 * _STEP) for way in ways]).T
-    A = np.vstack([Vt[:rank], added])
-    b = np.concatenate([(U[:, :rank].T @ e) / sigma[:rank], -gain * slopes(q)])
-    return np.linalg.solve(A, b), np.linalg.cond(A)
+    ways, slope = _STEP * np.eye(chain.n), projected(q)
+    D = np.array([(projected(q + way) - projected(q - way)) / (2 * _STEP) for way in ways]).T
+    for turn in range(2):  # of the basis, which is any orthonormal one
+        size = (chain.n - rank,) * 2
+        basis = np.linalg.qr(np.random.default_rng(turn).normal(size=size))[0] @ Vt[rank:]
+        A = np.vstack([Vt[:rank], basis @ D])
+
+        def step(e, gain, A=A, basis=basis):
+            b = [(U[:, :rank].T @ e) / sigma[:rank], -gain * basis @ slope]
+            return np.linalg.solve(A, np.concatenate(b))
+
+        yield step, np.linalg.cond(A)
 
 
 # The tip is on the last joint's axis, so that joint changes neither the position nor how well the
@@ -68,17 +69,16 @@ def test_step_is_equation_6_whatever_the_basis(name, objective):
     compared = 0
     for q, q_target in postures(chain, 6, seed=1).reshape(3, 2, chain.n):
         q = 0.8 * q
+        target, systems = chain.forward(q_target), [*equation_6(chain, weights, gradient, q)]
         for gain in (None, 0.3):
             first = first_step(
-                chain, q, chain.forward(q_target), 'extended_jacobian', weights,
+                chain, q, target, 'extended_jacobian', weights,
                 extension='null_space_gradient', null_space_gain=gain, **values,
             )  # fmt: skip
-            for turn in range(2):
-                expected, condition = equation_6(
-                    chain, weights, gradient, q, first.e, gain or 0.0, turn
-                )
+            for step, condition in systems:
                 if condition < 1e4:
                     compared += 1
+                    expected = step(first.e, gain or 0.0)
                     bound = 1e-6 * condition * np.linalg.norm(expected)
                     np.testing.assert_allclose(first.step, expected, rtol=0, atol=bound)
     assert compared >= 4
