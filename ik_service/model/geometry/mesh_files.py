@@ -94,9 +94,13 @@ class MeshFiles:
             raise _error(filename, 'is not found: its name holds control characters')
         if scheme == 'package':
             return self._in_package(filename, host, path)
-        if scheme not in ('', 'file') or (scheme and host not in ('', 'localhost')):
+        if scheme == 'file' and host not in ('', 'localhost'):
+            raise _error(filename, 'is not found: the path after file:// has to begin with /')
+        if scheme not in ('', 'file'):
             raise _error(filename, 'is not found: it is named by package://, file:// or a path')
-        if not os.path.isabs(path) and (not path or not self._around):
+        if not path:
+            raise _error(filename, 'is not found: the name is empty')
+        if not os.path.isabs(path) and not self._around:
             raise _error(filename, 'is not found: there is no folder that its name is relative to')
         folder = self._around[0] if self._around else Path('/')
         return self._checked(filename, os.path.join(folder, path), self._folders())

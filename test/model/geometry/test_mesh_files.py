@@ -224,7 +224,7 @@ def test_nothing_above_the_folder_of_the_urdf_is_read(world):
 
 def test_a_description_that_came_as_text_has_no_folder(world, monkeypatch):
     monkeypatch.chdir(world)
-    for name in ('secret.stl', './secret.stl', 'plain/secret.stl', '~/secret.stl', ''):
+    for name in ('secret.stl', './secret.stl', 'plain/secret.stl', '~/secret.stl'):
         with pytest.raises(MeshError, match='there is no folder that its name is relative to'):
             from_topic(name)
 
@@ -252,19 +252,20 @@ def test_circular_and_broken_links_are_not_found(world):
 
 
 @pytest.mark.parametrize(
-    'name',
+    ('names', 'reason'),
     [
-        'http://x/a.stl',
-        'ftp://x/a',
-        'model://a/b',
-        'file://elsewhere/a.stl',
-        'data:,x',
-        'C:/a.stl',
+        (
+            ('http://x/a.stl', 'ftp://x/a', 'model://a/b', 'data:,x', 'C:/a.stl'),
+            'it is named by package://, file:// or a path',
+        ),
+        (('file://elsewhere/a.stl',), 'the path after file:// has to begin with /'),
+        (('', 'file://'), 'the name is empty'),
     ],
 )
-def test_other_addresses_are_refused(world, name):
-    with pytest.raises(MeshError, match=r'is not found: it is named by package://, file://'):
-        from_file(world, name)
+def test_other_addresses_are_refused(world, names, reason):
+    for name in names:
+        with pytest.raises(MeshError, match=f'is not found: {reason}'):
+            from_file(world, name)
 
 
 def test_names_with_control_characters(world):
