@@ -199,11 +199,16 @@ def described_robot(path: Path, arguments: Namespace, srdf: Path | None = None) 
     :param path: a URDF or xacro file.
     :param arguments: with the options of :func:`add_description_options`.
     :param srdf: an SRDF or xacro file, for which the same arguments are; None for none.
-    :raises IkServiceError: an option or the file is faulty.
+    :raises IkServiceError: an option or a file, which is named, is faulty.
     """
     xacro_args = parse_xacro_args(arguments.xacro_args, '--xacro-args')
     folders = parse_package_dirs(arguments.package_dirs)
-    return Robot.from_urdf(path, xacro_args, srdf, folders)
+    try:
+        return Robot.from_urdf(path, xacro_args, srdf, folders)
+    except RobotDescriptionError as error:
+        faulty = srdf if srdf is not None and isinstance(error, SrdfError) else path
+        named = str(faulty) in str(error)
+        raise UsageError(f'{error}' if named else f'{faulty}: {error}') from error
 
 
 def our_arms() -> tuple[str, ...]:
@@ -306,7 +311,7 @@ def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
             f'there is no file {arguments.urdf!r}, and of our own arms none has that name: '
             + ', '.join(our_arms())
         )
-    robot = _robot(path, arguments)
+    robot = described_robot(path, arguments, arguments.srdf)
     default = robot.default_group  # as in the node
     if group is None and default and not (arguments.base_link or tip):
         group = default.name
@@ -340,19 +345,6 @@ def named_seed(chain: KinematicChain, name: str) -> np.ndarray:
     if name not in states:
         raise UnknownStateError(name, states)
     return chain.joint_vector(states[name])
-
-
-def _robot(path: Path, arguments: Namespace) -> Robot:
-    try:
-        return described_robot(path, arguments, arguments.srdf)
-    except RobotDescriptionError as error:
-        raise _naming(arguments.srdf if isinstance(error, SrdfError) else path, error) from error
-
-
-def _naming(path: Path, error: RobotDescriptionError) -> UsageError:
-    """Return an error that names the file."""
-    named = str(path) in str(error)
-    return UsageError(f'{error}' if named else f'{path}: {error}')
 
 
 def _chain_of(robot: Robot, group: str, locked: dict[str, float]) -> KinematicChain:

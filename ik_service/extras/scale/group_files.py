@@ -45,6 +45,10 @@ def disk_errors(path: Path) -> Iterator[None]:
     """Turn errors of the disk into :class:`~ik_service.exceptions.StoreError`."""
     try:
         yield
+    except NotADirectoryError as error:
+        file = next((each for each in path.parents if each.is_file()), path)
+        fault = f'cannot be used: {file} is a file and no folder; take another one'
+        raise StoreError(path, fault) from error
     except OSError as error:
         reason = error.strerror or str(error)
         file = error.filename2 or error.filename  # the name that it shall get comes first

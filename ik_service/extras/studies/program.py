@@ -10,12 +10,12 @@ import sys
 import time
 from typing import cast, Protocol
 
+from ik_service.cli.solve.options import UsageError
 from ik_service.drawing import figures
 from ik_service.exceptions import (
     ArgumentError,
     ChainError,
     IkServiceError,
-    RobotDescriptionError,
     UnknownLinkError,
     UnknownStudyError,
 )
@@ -38,7 +38,7 @@ STUDY_NAMES = (
 _ALL = 'all'
 _ELSEWHERE = {'reach': 'ik_service.extras.reach.study'}  # studies that belong to another extra
 # Faults of what a command names; others are failures.
-_WRONG_COMMAND = (ArgumentError, ChainError, RobotDescriptionError, UnknownLinkError)
+_WRONG_COMMAND = (ArgumentError, ChainError, UnknownLinkError, UsageError)
 _OUTPUT = Path('figures')
 _USAGE = 'ik_study NAME [--output DIR] [options]'
 
@@ -127,7 +127,7 @@ def _run(name: str, options: Namespace) -> int:
     print(f'{name}: {load_study(name).SUMMARY}', flush=True)
     began = time.perf_counter()
     try:
-        options.output.mkdir(parents=True, exist_ok=True)
+        _make_folder(options.output)
         paths = load_study(name).run(options)
     except KeyboardInterrupt:  # also an interrupted batch, which is an IkServiceError too
         raise
@@ -137,3 +137,12 @@ def _run(name: str, options: Namespace) -> int:
     seconds = time.perf_counter() - began
     print(f'wrote {", ".join(str(path) for path in paths)} in {seconds:.1f} s\n', flush=True)
     return 0
+
+
+def _make_folder(path: Path) -> None:
+    """Make the folder for the files if need be; UsageError if it cannot be one."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fault = f'{str(path)!r} is no folder and cannot be made one: {error.strerror}'
+        raise UsageError(f'--output: {fault}') from error

@@ -334,6 +334,12 @@ def test_folder_in_the_place_of_a_file_is_named(solve, whole, tmp_path, array):
         solve()
 
 
+def test_file_in_the_way_to_the_folder_is_named(spec, targets, tmp_path):
+    (tmp_path / 'taken').write_text('')
+    with pytest.raises(StoreError, match=f'cannot be used: {tmp_path / "taken"} is a file'):
+        solve_to_store(spec, targets, tmp_path / 'taken' / 's', progress=False)
+
+
 @pytest.mark.parametrize('content', ['', '{', '[]', '{"zarr_format": 3, "node_type": "gr'])
 @pytest.mark.parametrize('place', ['', 'status'])
 def test_settings_that_are_half_written_are_told(solve, whole, tmp_path, content, place):

@@ -93,6 +93,7 @@ def test_an_option_that_a_study_does_not_have_is_refused(toy, capsys):
         (['--tip-link', 'nose'], "unknown link 'nose'"),
         (['--base-link', 'panda_hand_tcp'], 'no joint moves'),
         (['--points', '3000'], '--points: 3,000'),
+        (['--urdf', __file__], f'{__file__}: '),
     ],
 )
 def test_a_wrong_command_is_refused_with_exit_code_2(words, message, tmp_path, capsys):
@@ -103,8 +104,9 @@ def test_a_wrong_command_is_refused_with_exit_code_2(words, message, tmp_path, c
 
 def test_a_file_in_place_of_the_folder_is_reported(toy, tmp_path, capsys):
     (tmp_path / 'taken').write_text('')
-    assert ik_study(['one', '--output', str(tmp_path / 'taken')]) == 1
-    assert 'taken' in capsys.readouterr().err
+    for folder in (tmp_path / 'taken', tmp_path / 'taken' / 'in'):
+        assert ik_study(['one', '--output', str(folder)]) == 2
+        assert f'--output: {str(folder)!r} is no folder' in capsys.readouterr().err
 
 
 def test_without_matplotlib_it_says_how_to_get_it_before_computing(toy, monkeypatch, capsys):
