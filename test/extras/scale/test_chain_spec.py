@@ -140,8 +140,8 @@ class TestCollisions:
         targets = np.tile(np.eye(4), (3, 1, 1))
         targets[:, 0, 3] = -0.5, 0.03, 0.5
         options = iks.IkOptions(max_searches=3)
-        # Neighbours are checked only where an SRDF says which pairs are not.
-        srdf = '<robot name="row"><disable_collisions link1="b" link2="b" reason="Own"/></robot>'
+        # Neighbours are checked only where an SRDF says so.
+        srdf = '<robot name="row"><enable_collisions link1="a" link2="b"/></robot>'
         answers = {
             given: BlockSolver(
                 ChainSpec.of(file, options=options, srdf=srdf, collisions=given)
