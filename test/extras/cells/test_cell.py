@@ -99,7 +99,7 @@ def test_the_other_arms_go_on_when_a_process_ends(bench, file):
 
 def test_an_arm_that_cannot_start_ends_the_others_too(bench, file):
     file.write_text(file.read_text().replace('publish_rate: 100.0', 'publish_rate: 2000.0'))
-    words = ['--processes', 'one_per_arm']
+    words = ['--processes', 'one_per_arm', '--no-simulate']
     program = bench.start(PROGRAM, str(file), *words, ready=None, namespaced=False)
     started = set()
 
