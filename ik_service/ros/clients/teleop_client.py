@@ -160,7 +160,7 @@ def teleop_client(
     :param on_joystick: takes the messages of a joystick; None to listen to none.
     :raises ArgumentError: ROS cannot read the arguments.
     """
-    with ros([_NAME, *ros_arguments]):
+    with ros(list(ros_arguments)):
         node = Node(_NAME)
         client = TeleopClient(node, on_joystick)
         with spinning_node(node):

@@ -170,13 +170,22 @@ def ros(args: list[str] | None = None) -> Iterator[None]:
     Initialise ROS for the time of a ``with`` block; signals stay with :func:`run`.
 
     :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
-    :raises ArgumentError: ROS cannot read the command line, or a file that it names.
+    :raises ArgumentError: ROS cannot read the command line, or a file that it names; or there is
+        something else on it.
     """
     import rclpy
     from rclpy.signals import SignalHandlerOptions
+    from rclpy.utilities import remove_ros_args
 
     try:
+        if others := remove_ros_args(sys.argv[1:] if args is None else args):
+            raise ArgumentError(
+                'command line', f'{others[0]!r} is no argument; settings are parameters, such as '
+                '--ros-args -p urdf:=arm.urdf'
+            )  # fmt: skip
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except ArgumentError:
+        raise
     except Exception as error:  # the classes for it are private to rclpy
         if _security_enabled():
             raise IkServiceError(_refused(error)) from error

@@ -162,6 +162,14 @@ def test_words_for_ros_are_not_looked_at(capsys, words):
     assert capsys.readouterr().out == ''
 
 
+@pytest.mark.parametrize(
+    'words', [['arm.urdf'], ['--urdf', 'arm.urdf', '--ros-args', '-p', 'a:=1']]
+)
+def test_words_that_are_not_for_ros_are_refused(words):
+    with pytest.raises(ArgumentError, match=f'{words[0]!r} is no argument'), ros(words):
+        pass
+
+
 def test_a_parameter_file_of_moveit_is_refused_with_what_takes_its_files(tmp_path):
     file = tmp_path / 'kinematics.yaml'
     file.write_text('arm:\n  kinematics_solver_timeout: 0.005\n')
