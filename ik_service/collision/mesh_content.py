@@ -9,6 +9,7 @@ files alone that were looked through before; other formats are read here, and wr
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Iterator, Sequence
 import re
 import struct
@@ -57,28 +58,31 @@ def _as_obj(parts: Iterable[Faces]) -> bytes:
     return '\n'.join(rows).encode()
 
 
-_NAME_IN_STL = re.compile(rb'^([ \t]*(?:end)?solid\b)[^\r\n]*', re.MULTILINE)
+_NUMBER = rb'[-+]?+(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?+\d++)?+'
+_CORNER = rb'-?+\d++(?:/-?+\d*+){0,2}+'
+_NAME_IN_STL = re.compile(rb'(?<![^\r\n])([ \t]*(?:end)?solid\b)[^\r\n]*')
+_TEXT_STL = re.compile(
+    rb'(?:solid\s++(?:facet\s++normal(?:\s++\S++){3}\s++outer\s++loop\s++'
+    rb'(?:vertex(?:\s++(?:%b|[-+]?nan|[-+]?inf)){3}\s++){3}endloop\s++endfacet\s++)*+'
+    rb'endsolid[\s\0]*+)++' % _NUMBER
+)
 
 
 def _check_stl(data: bytes) -> None:
     if len(data) == 84 + 50 * int.from_bytes(data[80:84], 'little'):
         return
-    facets, end, rest = _NAME_IN_STL.sub(rb'\1', data).rpartition(b'endfacet')
-    if b'endsolid' not in rest:
+    text = data.removeprefix(codecs.BOM_UTF8)
+    if not _TEXT_STL.fullmatch(_NAME_IN_STL.sub(rb'\1', text)):
         raise ValueError(
             'it is cut off, or neither a binary STL file of the length that it says nor a text '
-            'from solid to endsolid'
+            'of facets with three corners, from solid to endsolid'
         )
-    facets = facets[facets.find(b'facet') :]
-    if facets.count(b'vertex') > 3 * (facets.count(b'endfacet') + len(end[:1])):
-        raise ValueError('a facet has more than three corners')
 
 
-_NUMBER = rb'[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?'
 _LOST_IN_OBJ = re.compile(
-    rb'^(?:v[ \t]++(?!%b(?:[ \t]+%b){2}(?:[ \t]+%b|(?:[ \t]+%b){3})?[ \t]*(?:#|$))'
-    rb'|f(?:[ \t]+\S+){0,2}[ \t]*$'
-    rb'|(?:surf|call|bzp|bsp|cdc|cdp)[ \t]).*' % ((_NUMBER,) * 4),
+    rb'^(?:v(?![tnp]\b)(?!(?:[ \t]++%(n)b){3}(?:[ \t]++%(n)b|(?:[ \t]++%(n)b){3})?[ \t]*+(?:#|$))'
+    rb'|fo?+(?!(?:[ \t]++%(c)b){3,}+[ \t]*+(?:#|$))'
+    rb'|(?:surf|call|bzp|bsp|cdc|cdp)[ \t]).*' % {b'n': _NUMBER, b'c': _CORNER},
     re.MULTILINE,
 )
 _REWRITTEN_IN_OBJ = [
@@ -90,6 +94,7 @@ _REWRITTEN_IN_OBJ = [
         (rb'^(?:usemtl|mtllib|o|g|s|mg)\b.*', b''),
     )
 ]
+_BESIDE_CORNER = re.compile(rb'(?<=\d)/[-/\d]*')  # numbers of a texture and a normal
 
 
 def _plain_obj(data: bytes) -> bytes:
@@ -100,7 +105,7 @@ def _plain_obj(data: bytes) -> bytes:
     lost = _LOST_IN_OBJ.search(data)
     if lost:
         raise ValueError(f'{lost[0][:60].decode("ascii", "replace")!r} cannot be read')
-    return data
+    return _BESIDE_CORNER.sub(b'', data)
 
 
 def _read_off(data: bytes) -> Iterator[Faces]:

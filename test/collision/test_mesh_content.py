@@ -89,6 +89,7 @@ CAMERA = 'element camera 1\nproperty int n\nelement vertex'
         ('obj', f'{CORNERS}f 1 2 3\n  f 4 5 \\\r\n6\r\n', 2, 6.0),
         ('obj', f'{CORNERS}f 1 2 3\nf 4 5 6\n'.replace('v ', 'v  '), 2, 6.0),  # as of 3ds Max
         ('obj', 'v 9 9 9\nv 0 0 0\nv .5 .5 0\nv 0 1 0\nf -3 -2 -1\n', 1, 0.5),
+        ('obj', f'{CORNERS}f 1/-1 2/-1 3/-1\nf 4//1 5//1 6//1\n', 2, 6.0),
         ('stl', f'solid facet vertex\n{FACET}endsolid endfacet\n', 1, 1.0),
         ('ply', PLY.format('ascii') + ROWS.replace('3 2', '\n3 2'), 2, 1.0),
         ('ply', PLY.format('ascii').replace('element vertex', CAMERA) + f'7\n{ROWS}', 2, 1.0),
@@ -130,7 +131,8 @@ REFUSED = [
     ('ply', PLY.format('ascii').replace('end_', 'element tristrips 0\nend_') + ROWS, 'strips'),
     ('off', f'OFF\n3 1 0\n{ROWS}', 'as many rows'),
     ('off', f'OFF\n3 2 0\n{ROWS.replace("1 2", "1 7")}', 'has not 3 of the 3'),
-    ('obj', f'{CORNERS}f 1 2 3\nf 4 5', "'f 4 5' cannot"),
+    *(('obj', f'{CORNERS}f 1 2 3\n{f}', f"'{f}' cannot") for f in ('f 4 5', 'f4 5 6', 'v0 0 0')),
+    ('stl', f'solid a\n{FACET}endsolid\n{FACET}endsolid\n', 'cut off'),
     ('obj', f'{CORNERS}v 0 0\nf 1 2 3\n', "'v 0 0' cannot"),
     ('obj', f'{CORNERS}f 1 2 3\nsurf 0 1 0 1 1 2 3\n', 'surf'),
     ('dae', collada(f'<node><skew>45 0 1 0 1 0 0</skew>{SHOWN}</node>'), 'skew'),
@@ -138,6 +140,7 @@ REFUSED = [
     ('dae', collada(primitives=FIRST.replace('<p>', '<p>0 ')), 'hold 4 corners, not 3'),
     ('dae', collada(f'<node><translate>1,0 0 0</translate>{SHOWN}</node>'), '1,0'),
     ('dae', collada(f'<node><translate>nan 0 0</translate>{SHOWN}</node>'), '3 finite numbers'),
+    ('obj', f'v 1{"1" * 1_000_000}e\n', "'v 111.* cannot"),  # and at once
     ('obj', f'{CORNERS}v 0x1 0 0\nf 1 2 3\n', "'v 0x1 0 0' cannot"),
     ('dae', collada(f'<node id="n">{SHOWN}<instance_node url="#n"/></node>'), 'one in itself'),
     ('dae', collada().replace('<scene>', '<!-- ').replace('</scene>', '-->'), 'no scene'),
