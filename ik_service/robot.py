@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 import os
 from pathlib import Path
 from types import MappingProxyType, NoneType
 from typing import Self
 
-from ik_service.common.quoting import safe_repr
-from ik_service.exceptions import ArgumentError, ChainError, UnknownGroupError
+from ik_service.common.quoting import named_file, safe_repr
+from ik_service.exceptions import (
+    ArgumentError,
+    ChainError,
+    RobotDescriptionError,
+    UnknownGroupError,
+)
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree, Tip
 from ik_service.model.description import (
@@ -31,6 +37,17 @@ from ik_service.model.groups.srdf_check import checked_semantics
 from ik_service.model.joint import Joint
 from ik_service.model.robot_model import RobotModel
 from ik_service.model.xacro_arguments import XacroArguments
+
+
+@contextmanager
+def _file_in_errors(source: str | os.PathLike[str], text: str) -> Iterator[None]:
+    """Name the source of text in the errors of a ``with`` block, where it is a file."""
+    try:
+        yield
+    except RobotDescriptionError as error:
+        if text != source:
+            error.args = (f'{named_file(os.fsdecode(source))}: {error}',)
+        raise
 
 
 class Robot(RobotModel):
@@ -102,7 +119,8 @@ class Robot(RobotModel):
         given = XacroArguments.of(xacro_args)
         text = load_text(urdf, None if srdf_alone else given, package_dirs=folders)
         source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
-        robot = cls.from_urdf_text(text, source)._changed(_package_dirs=folders)
+        with _file_in_errors(urdf, text):
+            robot = cls.from_urdf_text(text, source)._changed(_package_dirs=folders)
         if srdf is not None:
             robot = robot.with_srdf(srdf, given)
         # Those of a caller who has made them may be for further files.
@@ -119,7 +137,9 @@ class Robot(RobotModel):
         :raises SrdfError: as :meth:`from_urdf`.
         """
         given = XacroArguments.of(xacro_args)
-        robot = self.with_srdf_text(load_srdf_text(srdf, given, self.package_dirs))
+        text = load_srdf_text(srdf, given, self.package_dirs)
+        with _file_in_errors(srdf, text):
+            robot = self.with_srdf_text(text)
         return robot if given is xacro_args else robot.remarked(given.remarks())
 
     def with_srdf_text(self, text: str) -> Self:

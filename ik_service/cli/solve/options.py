@@ -25,7 +25,6 @@ from ik_service.exceptions import (
     IkServiceError,
     OptionError,
     RobotDescriptionError,
-    SrdfError,
     UnknownOptionError,
     UnknownStateError,
 )
@@ -206,9 +205,7 @@ def described_robot(path: Path, arguments: Namespace, srdf: Path | None = None) 
     try:
         return Robot.from_urdf(path, xacro_args, srdf, folders)
     except RobotDescriptionError as error:
-        faulty = srdf if srdf is not None and isinstance(error, SrdfError) else path
-        named = str(faulty) in str(error)
-        raise UsageError(f'{error}' if named else f'{faulty}: {error}') from error
+        raise UsageError(str(error)) from error
 
 
 def our_arms() -> tuple[str, ...]:

@@ -93,7 +93,7 @@ def test_an_option_that_a_study_does_not_have_is_refused(toy, capsys):
         (['--tip-link', 'nose'], "unknown link 'nose'"),
         (['--base-link', 'panda_hand_tcp'], 'no joint moves'),
         (['--points', '3000'], '--points: 3,000'),
-        (['--urdf', __file__], f'{__file__}: '),
+        (['--urdf', __file__], f'file {__file__!r}: line '),
     ],
 )
 def test_a_wrong_command_is_refused_with_exit_code_2(words, message, tmp_path, capsys):
