@@ -122,7 +122,10 @@ def _faces(primitive: Element) -> Sequence[Sequence[int]]:
             raise ValueError(f'its <{primitive.tag}> are cut off')
         rows.append(indices[offsets.get('VERTEX', 0) :: step])
     if primitive.tag == 'triangles':
-        return _parts(primitive, [3] * int(primitive.get('count', '0')), rows)
+        corners, count = sum(map(len, rows)), int(primitive.get('count', '0'))
+        if corners != 3 * count:
+            raise ValueError(f'its <triangles> are said to be {count}, and hold {corners} corners')
+        return _parts(primitive, [3] * (corners // 3), rows)
     if primitive.tag == 'polylist':
         counts = [_indices(primitive, element) for element in primitive.iterfind('vcount')]
         return _parts(primitive, [*chain(*counts)], rows)

@@ -51,8 +51,8 @@ def _as_obj(parts: Iterable[Faces]) -> bytes:
             if len(face) > 2:
                 rows.append('f ' + ' '.join([str(first + corner) for corner in face]))
         first, count = first + len(vertices), count + len(faces)
-        if count > MOST_TRIANGLES:
-            raise ValueError(f'it holds more than {MOST_TRIANGLES} faces')
+        if count > MOST_TRIANGLES or first > 3 * MOST_TRIANGLES:
+            raise ValueError(f'it holds more than {MOST_TRIANGLES} faces, or thrice the vertices')
     if not count:
         raise ValueError('it holds no faces')
     return '\n'.join(rows).encode()
@@ -188,6 +188,8 @@ class _PlyValues:
 
     def rows(self, count: int, properties: list[list[str]]) -> list[Sequence[Any]]:
         """Return the rows of an element: of each property a value, or those of a list."""
+        if not properties:
+            raise ValueError('an element has no properties')
         if self._order and not any(kind == 'list' for kind, *_ in properties):
             codes = self._order + ''.join(_PLY_CODES[kind] for kind, *_ in properties)
             return [*struct.iter_unpack(codes, self._next(struct.calcsize(codes) * count))]

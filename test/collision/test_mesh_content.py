@@ -126,6 +126,7 @@ REFUSED = [
     ('ply', PLY.format('ascii') + ROWS.replace('1 2', '1 7'), 'has not 3 of the 3'),
     ('ply', PLY.format('binary_little_endian').encode() + BINARY[:-9], 'cut off'),
     ('ply', PLY.format('ascii') + ROWS.replace('1 0 0\n0', '1 0 0 0\n'), 'longer'),
+    ('ply', PLY.format('ascii').replace('end_', f'element x {9**20}\nend_') + ROWS, 'no prop'),
     ('ply', PLY.format('ascii').replace('uchar int', 'uchar float') + ROWS, 'of type float'),
     ('ply', PLY.format('ascii').replace('element face', 'element part') + ROWS, 'and faces'),
     ('ply', PLY.format('ascii').replace('end_', 'element tristrips 0\nend_') + ROWS, 'strips'),
@@ -137,7 +138,8 @@ REFUSED = [
     ('obj', f'{CORNERS}f 1 2 3\nsurf 0 1 0 1 1 2 3\n', 'surf'),
     ('dae', collada(f'<node><skew>45 0 1 0 1 0 0</skew>{SHOWN}</node>'), 'skew'),
     ('dae', collada(primitives=FIRST.replace('<p>', '<p>x ')), 'indices'),
-    ('dae', collada(primitives=FIRST.replace('<p>', '<p>0 ')), 'hold 4 corners, not 3'),
+    ('dae', collada(primitives=FIRST.replace('<p>', '<p>0 ')), 'hold 4 corners'),
+    ('dae', collada(primitives=FIRST.replace('"1"', '"999999999999"')), 'hold 3 corners'),
     ('dae', collada(f'<node><translate>1,0 0 0</translate>{SHOWN}</node>'), '1,0'),
     ('dae', collada(f'<node><translate>nan 0 0</translate>{SHOWN}</node>'), '3 finite numbers'),
     ('obj', f'v 1{"1" * 1_000_000}e\n', "'v 111.* cannot"),  # and at once
