@@ -286,8 +286,9 @@ def _names_another(message):
     return values.get('other commanders', 'none') != 'none'
 
 
-@fault('another commander in motion, for 1.5 s', stops=False, short=False)
+@fault('another commander in motion, for 1.5 s', says='commands the arm too', short=False)
 def commander(stage):
+    stage.left = True  # to the other one's commands, in the middle of a motion
     with _commander(stage):
         reports = stage.bench.record(DiagnosticArray, 'diagnostics')
         time.sleep(1.5)
@@ -431,7 +432,9 @@ def judge(stage: Stage, fault: Fault) -> Outcome:
     return Outcome(
         fault.name,
         stage.figures(),
-        unasked(samples, since, stage.bounds),
+        0.0
+        if stage.left and samples[-1].time < since + 1.0
+        else unasked(samples, since, stage.bounds),
         tuple(stage.said()),
         failed,
         code in (None, 0) and 'Traceback' not in stage.node.output,

@@ -155,6 +155,7 @@ class Stage:
         self.begun = self.bounds.timeline[0][1]
         self.arm = LyingArm(bench, NAMES, HOME, speed)
         self.cuts: list[float] = []
+        self.left = False  # whether the arm is left to another commander, by commands that end
         source = {} if by_topic else {'urdf': str(URDF)}
         if by_topic:
             self.describe(URDF.read_text())
@@ -258,6 +259,7 @@ class Stage:
         self.rest()
         self.arm.forget()
         self.cuts.clear()
+        self.left = False
         now = self.bounds.timeline[-1][1]
         self.bounds.timeline[:] = [(time.time(), now)]
         self.said_since = len(self.node.output)
@@ -270,5 +272,5 @@ class Stage:
     def figures(self):
         samples = self.arm.recorded()
         fresh = bool(samples) and samples[-1].time > time.time() - 0.1
-        running = fresh and self.node.exit_code is None
+        running = self.left or (fresh and self.node.exit_code is None)
         return check(samples, self.bounds, self.arm.place, cut_at=self.cuts, running=running)

@@ -371,9 +371,7 @@ def test_the_checks_of_a_defect_fail_and_others_pass(ros_context, monkeypatch, s
     *defects, fails = CASES[section][case]
     monkeypatch.setattr(collisions, '_POSTURES', 60)  # of which four collide
     checks = checks_of(section)
-    if (
-        section in ('motions', 'straight lines') and fails
-    ):  # a right server passes all; others are asked in less time
+    if section in ('motions', 'straight lines') and fails:  # others take long
         checks = [c for c in checks if c.name in (*fails.split(), *QUICK)]
     settings = {'move': True} if section == 'motions' else {'count': 8, 'change_world': True}
     with (
