@@ -7,9 +7,11 @@ ICRA 2000.
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache
+import gc
 from importlib import import_module
 from struct import Struct
 import threading
@@ -113,6 +115,9 @@ def load_ompl() -> Any:  # noqa: ANN401 - a module without types
     except ImportError as error:
         raise MissingExtraError('ompl', 'plan') from error
     ompl.util.setLogLevel(ompl.util.LogLevel.LOG_NONE)
+    atexit.unregister(gc.freeze)  # of programs: OMPL's bindings print what is left at the end
+    atexit.unregister(gc.unfreeze)
+    atexit.register(gc.unfreeze)
     return ompl
 
 

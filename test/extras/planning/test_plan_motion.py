@@ -431,3 +431,13 @@ def test_a_projection_is_within_the_limits_and_says_what_it_could_not_meet():
     assert all(reachable.violation(chain.forward(q))[1] == 0.0 for q in rows[held])
     assert ((rows >= chain.lower) & (rows <= chain.upper)).all()
     assert not Projection(chain, [TaskRows(chain, [far])]).onto(drawn)[1].any()
+
+
+def test_a_program_that_leaves_its_garbage_at_the_end_prints_no_leaks_of_the_planner():
+    code = (
+        'import atexit, gc; atexit.register(gc.freeze)\n'
+        'from ik_service.extras.planning.rrt_connect import load_ompl\n'
+        'load_ompl(); gc.freeze()'
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, '', '')
