@@ -4,13 +4,14 @@ Content of mesh files as Coal's reader takes it whole.
 That reader (Assimp, and Coal 3.0.3 around it) is fragile: PLY files that are cut off or hold
 other elements before the vertices crash it, comments in OFF files hang it, empty lines cost PLY
 files a face, and Collada or OBJ files of two materials their corners. So it is given STL and OBJ
-files alone that were looked through before; other formats are read here, and written as OBJ.
+files alone that were looked through before, and as an OBJ file the polygons of other formats,
+which are read here.
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import re
 import struct
 from typing import Any
@@ -21,40 +22,49 @@ from ik_service.collision.collada import Faces, read_collada
 from ik_service.collision.shapes import MOST_TRIANGLES
 
 
-def content_for_coal(data: bytes, suffix: str) -> tuple[bytes, str]:
+def content_for_coal(data: bytes, suffix: str) -> bytes:
     """
-    Return the content of a mesh file that Coal is to read instead, or that content itself.
+    Return the content of an STL or OBJ file that Coal is to read instead, or that content itself.
 
     :param suffix: of the file's name, such as ``.stl``.
-    :returns: the content, and the suffix that it needs.
     :raises ValueError: it cannot be read whole.
     """
-    if suffix == '.stl':
-        _check_stl(data)
-        return data, suffix
     if suffix == '.obj':
-        return _plain_obj(data), suffix
+        return _plain_obj(data)
+    _check_stl(data)
+    return data
+
+
+def read_faces(data: bytes, suffix: str) -> Faces:
+    """
+    Return the faces of an OFF, PLY or Collada file; those of less than three corners are none.
+
+    :param suffix: of the file's name, such as ``.ply``.
+    :raises ValueError: it cannot be read whole.
+    """
     read = {'.off': _read_off, '.ply': _read_ply, '.dae': read_collada}[suffix]
-    return _as_obj(read(data)), '.obj'
-
-
-def _as_obj(parts: Iterable[Faces]) -> bytes:
-    """Return faces as an OBJ file, one mesh of all; those of less than three corners are none."""
-    rows, first, count = [], 1, 0
-    for vertices, faces in parts:
+    points, found, first = [], list[Sequence[int]](), 0
+    for vertices, faces in read(data):
         if not np.isfinite(vertices).all():
             raise ValueError('a vertex is not finite')
-        rows += [f'v {x:.9g} {y:.9g} {z:.9g}' for x, y, z in vertices.tolist()]
         for face in faces:
             if min(face, default=0) < 0 or max(face, default=-1) >= len(vertices):
                 raise ValueError(f'a face has not {len(face)} of the {len(vertices)} vertices')
             if len(face) > 2:
-                rows.append('f ' + ' '.join([str(first + corner) for corner in face]))
-        first, count = first + len(vertices), count + len(faces)
-        if count > MOST_TRIANGLES or first > 3 * MOST_TRIANGLES:
+                found.append([first + corner for corner in face])
+        points.append(vertices)
+        first += len(vertices)
+        if len(found) > MOST_TRIANGLES or first > 3 * MOST_TRIANGLES:
             raise ValueError(f'it holds more than {MOST_TRIANGLES} faces, or thrice the vertices')
-    if not count:
+    if not found:
         raise ValueError('it holds no faces')
+    return np.concatenate(points), found
+
+
+def as_obj(vertices: np.ndarray, faces: Sequence[Sequence[int]]) -> bytes:
+    """Return faces as an OBJ file."""
+    rows = [f'v {x:.9g} {y:.9g} {z:.9g}' for x, y, z in vertices.tolist()]
+    rows += ['f ' + ' '.join([str(1 + corner) for corner in face]) for face in faces]
     return '\n'.join(rows).encode()
 
 

@@ -9,7 +9,7 @@ from tempfile import NamedTemporaryFile
 
 import numpy as np
 
-from ik_service.collision.mesh_content import content_for_coal
+from ik_service.collision.mesh_content import as_obj, content_for_coal, read_faces
 from ik_service.collision.shapes import FARTHEST, load_coal, Mesh, MOST_TRIANGLES
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import ArgumentError
@@ -65,13 +65,20 @@ class MeshReader:
             )
             return _from_gltf(parts, scale)
         unit = collada_unit(BytesIO(data)) if suffix == '.dae' else 1.0  # which Coal passes over
-        content, suffix = content_for_coal(data, suffix)
+        scales = unit * np.array(scale)
+        if suffix in ('.stl', '.obj'):
+            content = content_for_coal(data, suffix)
+        else:
+            vertices, faces = read_faces(data, suffix)
+            if all(len(face) == 3 for face in faces):
+                return Mesh(vertices * scales, faces)
+            content, suffix = as_obj(vertices, faces), '.obj'
         if content is data:
-            return _by_coal(path, unit * np.array(scale))
+            return _by_coal(path, scales)
         with NamedTemporaryFile(suffix=suffix) as file:
             file.write(content)
             file.flush()
-            return _by_coal(Path(file.name), unit * np.array(scale))
+            return _by_coal(Path(file.name), scales)
 
     def _counted(self, path: Path, data: bytes) -> bytes:
         self._sum += len(data)
