@@ -250,7 +250,10 @@ class Followers:
         for following in self:
             following.end()
         self.clock.wait_while(lambda: any(f.active for f in self), LONGEST_END)
+        moving = any(following.active for following in self)
         self.break_off(_CLOCK_STANDS)
+        if moving:
+            time.sleep(FAREWELL)  # what is sent just before a process ends can be lost
 
     def break_off(self, reason: str) -> None:
         """End all motion without further ticks, for a reason."""
