@@ -161,14 +161,16 @@ def _placed(name: str, field: str, entry: object) -> PlacedShape:
 
 
 def _check_sizes(name: str, field: str, shape: Shape) -> None:
-    """Refuse sizes that a region may have, and a body cannot: zero and infinity."""
+    """Refuse sizes that a region may have, and a body cannot: infinity, and those of a line."""
     for part in fields(shape):
         sizes = np.atleast_1d(getattr(shape, part.name))
-        if not ((sizes > 0.0) & (sizes <= FARTHEST)).all():
+        round_ = part.name == 'radius'
+        if (sizes == 0.0).sum() > (0 if round_ else 1) or not (sizes <= FARTHEST).all():
+            plate = '' if round_ else ' (a plate: one of them 0)'
             raise CollisionObjectError(
                 name,
                 f'{field}.{part.name}',
-                f'has to be more than 0 and at most {FARTHEST:g} m, not '
+                f'has to be more than 0{plate} and at most {FARTHEST:g} m, not '
                 f'{safe_repr(getattr(shape, part.name))}',
             )
 

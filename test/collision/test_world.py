@@ -42,13 +42,11 @@ def checker():
 @pytest.mark.parametrize(
     ('made', 'field'),
     [
-        (lambda: Box((0.0, 1.0, 1.0)), 'shapes[0].size'),
+        (lambda: Box((0.0, 1.0, 0.0)), 'shapes[0].size'),
         (lambda: Box((1.0, np.inf, 1.0)), 'shapes[0].size'),
         (lambda: Sphere(0.0), 'shapes[0].radius'),
-        (lambda: Cylinder(1.0, 0.0), 'shapes[0].height'),
+        (lambda: Cylinder(0.0, 1.0), 'shapes[0].radius'),
         (lambda: Cone(np.inf, 1.0), 'shapes[0].radius'),
-        (lambda: Capsule(0.1, 0.0), 'shapes[0].length'),
-        (lambda: Cone(1.0, 0.0), 'shapes[0].height'),
         (lambda: Box((1e7, 1.0, 1.0)), 'shapes[0].size'),
         (lambda: (), 'shapes'),
         (lambda: None, 'shapes'),
@@ -73,6 +71,17 @@ def test_faulty_shapes_are_refused(checker, made, field):
             change()
         assert caught.value.field == field
     assert checker.world is before
+
+
+@pytest.mark.parametrize(
+    'plate',
+    [Box((0.4, 0.4, 0.0)), Cylinder(0.2, 0.0), Cone(0.2, 0.0), Capsule(0.2, 0.0)],
+)
+def test_plates_are_obstacles(checker, plate):
+    checker.add('plate', plate, at(0.5, 9))
+    for x, touches in ((0.0, True), (0.29, True), (0.31, False)):
+        checker.attach('ball', Sphere(0.1), 'b', pose=at(x, 9))
+        assert checker.in_collision({}) == touches
 
 
 @pytest.mark.parametrize(

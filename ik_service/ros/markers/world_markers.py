@@ -46,7 +46,7 @@ _Triangulated = Capsule | Cone | Mesh
 
 PLATE = (4.0, 4.0, 0.002)  # size of the plate that a plane is drawn as [m]
 
-_THINNEST = 1e-6  # side of a flat box: viewers refuse 0 [m]
+_THINNEST = 1e-6  # size of a plate: viewers refuse 0 [m]
 
 
 @dataclass
@@ -99,8 +99,7 @@ def _as_triangles(
     if not budget.take(len(triangles)):
         lowest, highest = vertices.min(axis=0), vertices.max(axis=0)
         middle = T @ rigid_transform(None, (lowest + highest) / 2)
-        size = np.maximum(highest - lowest, _THINNEST)
-        _solid(marker, Marker.CUBE, size.tolist(), middle)
+        _solid(marker, Marker.CUBE, (highest - lowest).tolist(), middle)
         return False
     _solid(marker, Marker.TRIANGLE_LIST, (1.0, 1.0, 1.0), T)
     corners = vertices[triangles].reshape(-1, 3)
@@ -109,7 +108,7 @@ def _as_triangles(
 
 
 def _solid(marker: Marker, kind: int, size: Sequence[float], T: np.ndarray) -> None:
-    x, y, z = size
+    x, y, z = (length or _THINNEST for length in size)
     marker.type, marker.scale, marker.pose = kind, Vector3(x=x, y=y, z=z), pose_from_matrix(T)
 
 

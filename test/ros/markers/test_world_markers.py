@@ -150,6 +150,7 @@ def size(marker):
         (Box((1.0, 2.0, 3.0)), Marker.CUBE, [1, 2, 3]),
         (Sphere(0.5), Marker.SPHERE, [1, 1, 1]),
         (Cylinder(0.5, 3.0), Marker.CYLINDER, [1, 1, 3]),
+        (Box((1.0, 0.0, 3.0)), Marker.CUBE, [1, 1e-6, 3]),  # viewers refuse 0
         (MeshFile('package://a/b.stl', (1, -1, 2)), Marker.MESH_RESOURCE, [1, -1, 2]),
     ],
 )
