@@ -37,7 +37,7 @@ class Region:
     :ivar corners: (V, 2) corners of a polygon in x and y [m], in order, which the base may not
         leave; empty for the whole box.
     :raises ArgumentError: a range is not finite or ends before it begins, or a polygon has fewer
-        than three corners; names it.
+        than three corners or no area; names it.
     """
 
     x: tuple[float, float]
@@ -59,6 +59,8 @@ class Region:
             raise ArgumentError('corners', 'have to be finite pairs of x and y')
         if 0 < len(corners) < 3:
             raise ArgumentError('corners', f'have to be three or more, not {len(corners)}')
+        if len(corners) and np.linalg.matrix_rank(corners - corners[0]) < 2:
+            raise ArgumentError('corners', 'lie on one line: a polygon needs an area')
         object.__setattr__(self, 'corners', tuple(map(tuple, corners.tolist())))
 
     @classmethod

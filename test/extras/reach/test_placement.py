@@ -283,6 +283,10 @@ def test_no_base_outside_the_default_region_has_a_pose_within_reach(mounting):
         ({'yaw': ('a', 'b')}, 'yaw: '),
         ({'mounting': (0, 0)}, 'mounting: has to be three'),
         ({'corners': [(0, 0), (1, 1)]}, 'corners: have to be three or more, not 2'),
+        (
+            {'corners': [(0, 0), (1, 1), (0.1, 0.1)]},
+            'corners: lie on one line: a polygon needs an area',
+        ),
         ({'corners': [(0, 0), (1, math.inf), (2, 2)]}, 'corners: have to be finite'),
     ],
 )
@@ -294,6 +298,6 @@ def test_what_is_no_region_is_refused(arguments, message):
 def test_a_grid_that_is_too_fine_or_empty_is_refused():
     with pytest.raises(ArgumentError, match='spacing: of 1e-05 m makes more than'):
         Region((0, 1), (0, 1)).grid(1e-5, 8)
-    flat = Region.polygon([(0, 0), (1, 0), (0.5, 0)])
+    thin = Region.polygon([(0, 0.1), (1, 1), (0, 0.2)])
     with pytest.raises(ArgumentError, match='corners: hold no place'):
-        flat.grid(0.1, 1)
+        thin.grid(0.5, 1)
