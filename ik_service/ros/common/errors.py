@@ -49,7 +49,7 @@ def invalid_goal(message: str) -> RequestError:
 
 
 class UnmetConstraintError(RequestError):
-    """Constraint on what the group does not move, and which does not hold."""
+    """Constraint that no posture of the group meets: beyond limits, or on joints of others."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.INVALID_GOAL_CONSTRAINTS, message)

@@ -26,7 +26,7 @@ from ik_service.kinematics.tree import KinematicTree
 from ik_service.model.joint import Joint, JointType
 from ik_service.model.robot_model import RobotModel
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
-from ik_service.ros.common.errors import invalid_goal, RequestError, UnmetConstraintError
+from ik_service.ros.common.errors import invalid_goal, UnmetConstraintError
 from ik_service.ros.scene.object_messages import solid_primitive
 
 _MOST_OF_JOINTS = 1000  # joint constraints in a request
@@ -129,10 +129,10 @@ def _nothing_left(
     i: int,
     allowed: tuple[float, float],
     before: tuple[float, float],
-) -> RequestError:
+) -> UnmetConstraintError:
     """Return the error for a constraint that leaves a joint no position."""
     alone = before == (chain.lower[i], chain.upper[i])
-    return invalid_goal(
+    return UnmetConstraintError(
         f'joint_constraints[{number}] allows {allowed[0]:g} … {allowed[1]:g} for joint '
         f'{chain.joint_names[i]!r}, but {"its limits" if alone else "others"} only '
         f'{before[0]:g} … {before[1]:g}'

@@ -126,7 +126,14 @@ def test_a_cancellation_or_a_stop_ends_it_on_its_way_as_preempted(cell, mover, h
     goal.cancel() if how == 'canceled' else mover.events.publish(String(data='stop'))
     end, result = goal.result()
     assert (end, result.error_code.val) == (how, CODES.PREEMPTED)
-    assert np.abs(cell.last_at_rest() - RIGHT).max() > 0.1
+    at_rest = cell.last_at_rest()
+    assert np.abs(at_rest - RIGHT).max() > 0.1
+    executed = result.executed_trajectory.joint_trajectory
+    assert executed.joint_names == result.planned_trajectory.joint_trajectory.joint_names
+    assert np.allclose(executed.points[0].positions, LEFT, atol=1e-3)
+    assert np.allclose(executed.points[-1].positions, at_rest, atol=1e-2)
+    times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in executed.points]
+    assert (np.diff(times) > 0.0).all()
 
 
 def test_the_stop_service_ends_it_before_it_moves(cell, mover):

@@ -142,6 +142,15 @@ def test_a_goal_that_breaks_path_constraints_leaves_the_others(planning):
     assert 'goal_constraints[0]' in answer.error_code.message
 
 
+def test_a_goal_that_is_beyond_limits_leaves_the_others(planning):
+    beyond = joint_goal([9.0], names=NAMES[:1]), joint_goal([0.9], ['panda_finger_joint1'])
+    answer = planning.answer(*beyond, joint_goal(RIGHT))
+    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    assert np.allclose(planned_rows(answer.trajectory)[-1], RIGHT)
+    for reason in ('goal_constraints[0]: joint_constraints[0]', 'goal_constraints[1]'):
+        assert reason in answer.error_code.message
+
+
 def test_joints_that_a_goal_does_not_name_stay(planning):
     answer = planning.answer(joint_goal([0.2], names=NAMES[:1]))
     assert np.allclose(planned_rows(answer.trajectory)[-1], [0.2, *LEFT[1:]])

@@ -11,6 +11,8 @@ from moveit_msgs.action import MoveGroup
 from moveit_msgs.msg import MotionPlanRequest, PlannerInterfaceDescription
 from moveit_msgs.srv import GetMotionPlan, QueryPlannerInterfaces
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.duration import Duration
+from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.arm.group import SolverSettings
 from ik_service.extras.planning.ros.motion_request import PLANNERS
@@ -292,10 +294,13 @@ class PlanningCapability(Capability):
         goal.feedback('MONITOR')
         if goal.ending.is_set():
             goal.cancel(goal.reason)
+        began = time.monotonic()
+        passed = self._passed(planned, 0.0)
         while playback.outcome is None:
             news.wait(_PERIOD)
             now = time.monotonic()
             playback.attend(now)
+            passed += self._passed(planned, now - began)
             if not obstacle and not goal.ending.is_set():
                 obstacle = watch.obstacle(self._measured())
                 if obstacle:
@@ -306,11 +311,15 @@ class PlanningCapability(Capability):
         ended = time.monotonic()
         while not playback.resting and time.monotonic() - ended < _LONGEST_END:
             time.sleep(0.2 * _PERIOD)
+        passed += self._passed(planned, time.monotonic() - began)
         goal.playback = None
         outcome = playback.outcome
         if outcome.end is TrajectoryEnd.REACHED:
             result.executed_trajectory = result.planned_trajectory
             return ErrorCode.SUCCESS, planned.message
+        executed = result.executed_trajectory.joint_trajectory
+        executed.header, executed.joint_names = message.header, message.joint_names
+        executed.points = passed
         if obstacle and outcome.end is TrajectoryEnd.STOPPED:
             return (
                 ErrorCode.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE,
@@ -319,6 +328,17 @@ class PlanningCapability(Capability):
         if goal.ending.is_set():
             return ErrorCode.PREEMPTED, goal.reason or outcome.reason
         return _code_of(outcome.end), outcome.reason
+
+    def _passed(self, planned: PlannedMotion, seconds: float) -> list[JointTrajectoryPoint]:
+        """Return the measured posture as a point of a trajectory; empty where none is known."""
+        measured = self._measured()
+        if measured is None or measured.arm is not planned.arm:
+            return []
+        found = measured.joints(planned.group.indices)
+        if found is None:
+            return []
+        time_from_start = Duration(seconds=seconds).to_msg()
+        return [JointTrajectoryPoint(positions=found[0].tolist(), time_from_start=time_from_start)]
 
     def _finish(
         self, goal: _Goal, code: ErrorCode, message: str, result: MoveGroup.Result

@@ -131,14 +131,15 @@ def _alternatives(
     alternatives: Sequence[Constraints],
     notes: list[str],
 ) -> list[np.ndarray | LinkGoal]:
-    """Return the goals, without those that break path constraints, of which not all may."""
+    """Return the goals, without those that break path constraints or limits; not all may."""
     goals: list[np.ndarray | LinkGoal] = []
     broken: list[RequestError] = []
     for number, constraints in enumerate(alternatives):
         try:
             goals += reader.goals(chain, on_path, constraints, f'goal_constraints[{number}]')
         except RequestError as error:
-            if error.code != ErrorCode.GOAL_VIOLATES_PATH_CONSTRAINTS:
+            unmet = isinstance(error, UnmetConstraintError)
+            if not unmet and error.code != ErrorCode.GOAL_VIOLATES_PATH_CONSTRAINTS:
                 raise
             broken.append(error)
     if not goals:
@@ -383,7 +384,7 @@ def _within(chain: KinematicChain, other: KinematicChain) -> KinematicChain:
     try:
         return chain.with_limits(lower, upper)
     except ChainError as error:
-        raise invalid_goal(str(error)) from error
+        raise UnmetConstraintError(str(error)) from error
 
 
 def _on_path(chain: KinematicChain, on_path: KinematicChain) -> KinematicChain:
@@ -425,10 +426,12 @@ class _named:  # noqa: N801 - a context manager, used as a statement
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Raise the error with the field in its message."""
+        text = f'{self._field}: {error}'
+        if isinstance(error, UnmetConstraintError):
+            if self._unmet is None:
+                raise UnmetConstraintError(text) from error
+            raise RequestError(self._unmet, text) from error
         if isinstance(error, RequestError):
-            code = error.code
-            if self._unmet is not None and isinstance(error, UnmetConstraintError):
-                code = self._unmet
-            raise RequestError(code, f'{self._field}: {error}') from error
+            raise RequestError(error.code, text) from error
         if isinstance(error, ArgumentError):
-            raise invalid_goal(f'{self._field}: {error}') from error
+            raise invalid_goal(text) from error
