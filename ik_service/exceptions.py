@@ -18,7 +18,16 @@ _ALIKE = 0.6  # share of two names that has to be the same, so that one may be m
 
 
 class IkServiceError(Exception):
-    """Base class of all errors raised by ik_service; they can be pickled."""
+    """
+    Base class of all errors raised by ik_service; they can be pickled.
+
+    :ivar exit_code: exit code of a program that the error ends: 2 where what the program was
+        given is wrong, a file or an option, else 1.
+    """
+
+    @property
+    def exit_code(self) -> int:  # noqa: D102 - see above
+        return 2 if isinstance(self, _WRONG_INPUT) else 1
 
     def __reduce__(self) -> tuple[object, ...]:
         # Python would call the class with the message alone.
@@ -380,6 +389,16 @@ class ConstraintError(IkServiceError):
 
 class CompilationError(IkServiceError):
     """Solver that cannot be compiled now, because too many wait or the program is ending."""
+
+
+_WRONG_INPUT = (
+    ValueError,
+    ChainError,
+    CollisionGeometryError,
+    RobotDescriptionError,
+    SeedFileError,
+    _UnknownNameError,
+)
 
 
 def nearest(name: str, names: Sequence[str]) -> str:

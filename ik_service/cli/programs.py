@@ -50,7 +50,7 @@ def _run(
     except IkServiceError as error:
         more = f'\n({name} --help explains it, with examples)' if hint else ''
         print(f'{name}: {error}{more}', file=sys.stderr)
-        return failure
+        return max(failure, error.exit_code)
     except OSError as error:
         _drop_output()
         if isinstance(error, BrokenPipeError):  # the reader of the output has gone

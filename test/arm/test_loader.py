@@ -45,7 +45,7 @@ def test_a_pipe_is_not_waited_for(bench, pipe, program):
     node = bench.start(program, ready=None, urdf=pipe)
     node.wait_for('it is a pipe, and a regular', 60.0)
     if 'viewer' not in program:
-        assert until(lambda: node.exit_code) == 1
+        assert until(lambda: node.exit_code) == 2
     assert 'Traceback' not in node.output
 
 

@@ -40,7 +40,7 @@ _FIELD = re.compile(r'^:param (\w+): (.*?)(?=^:|\Z)', re.MULTILINE | re.DOTALL)
 _TRUTH = {'true': True, 'yes': True, '1': True, 'false': False, 'no': False, '0': False}
 
 
-class UsageError(IkServiceError):
+class UsageError(IkServiceError, ValueError):
     """Invalid command line."""
 
 

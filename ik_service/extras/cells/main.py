@@ -22,7 +22,8 @@ FRAMES = ('all', 'world', 'none')
 _EPILOG = """\
 config/cell.yaml is an example of the file. Arguments after --ros-args hold for all nodes.
 An arm that cannot start ends all. Later, a process that ends takes no other arm with it.
-Exit code: 0 after Ctrl-C; 1 an arm could not start, or its process ended; 2 a wrong command."""
+Exit code: 0 after Ctrl-C; 1 an arm could not start, or its process ended; 2 a wrong command or
+file."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -155,8 +156,9 @@ _PERIOD = 0.2  # of looking whether they run [s]
 
 def supervise(arms: Sequence[Sequence[str]], simulation: Sequence[str], stop: StopRequest) -> int:
     """
-    Run command lines until a stop is asked for, or no arm is left; return 1 if one ended before.
+    Run command lines until a stop is asked for, or no arm is left; return the exit code.
 
+    It is 1 if one ended before, or its own if that was before it had started.
     A process that ends before it has started ends all. Later, it takes no other one with it: the
     other arms go on. At a stop, the arms come to rest before the simulated arms end.
     """
@@ -178,7 +180,7 @@ def supervise(arms: Sequence[Sequence[str]], simulation: Sequence[str], stop: St
                 running.remove(part)
                 code = 1
                 if not part.ended():
-                    return code
+                    return max(code, part.process.exit_code or 0)
     return code
 
 

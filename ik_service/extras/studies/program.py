@@ -12,13 +12,7 @@ from typing import cast, Protocol
 
 from ik_service.cli.solve.options import UsageError
 from ik_service.drawing import figures
-from ik_service.exceptions import (
-    ArgumentError,
-    ChainError,
-    IkServiceError,
-    UnknownLinkError,
-    UnknownStudyError,
-)
+from ik_service.exceptions import IkServiceError, UnknownStudyError
 
 STUDY_NAMES = (
     'soch-lorencz',
@@ -37,8 +31,6 @@ STUDY_NAMES = (
 
 _ALL = 'all'
 _ELSEWHERE = {'reach': 'ik_service.extras.reach.study'}  # studies that belong to another extra
-# Faults of what a command names; others are failures.
-_WRONG_COMMAND = (ArgumentError, ChainError, UnknownLinkError, UsageError)
 _OUTPUT = Path('figures')
 _USAGE = 'ik_study NAME [--output DIR] [options]'
 
@@ -133,7 +125,7 @@ def _run(name: str, options: Namespace) -> int:
         raise
     except (IkServiceError, OSError) as error:
         print(f'ik_study {name}: {error}', file=sys.stderr)
-        return 2 if isinstance(error, _WRONG_COMMAND) else 1
+        return error.exit_code if isinstance(error, IkServiceError) else 1
     seconds = time.perf_counter() - began
     print(f'wrote {", ".join(str(path) for path in paths)} in {seconds:.1f} s\n', flush=True)
     return 0

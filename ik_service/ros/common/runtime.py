@@ -63,8 +63,8 @@ def run(program: Program, name: str = 'ik_service') -> int:
 
     :param program: called in its own thread with an event that SIGINT and SIGTERM set; it
         returns the exit code (``None`` is 0), soon after the event is set. An
-        :class:`~ik_service.exceptions.IkServiceError` is printed as one sentence, with exit
-        code 1.
+        :class:`~ik_service.exceptions.IkServiceError` is printed as one sentence, with its exit
+        code.
     :returns: the exit code. The call does not return when threads that cannot be interrupted are
         still running: the process ends here instead.
     """
@@ -102,6 +102,7 @@ def _guarded(program: Program, stop: StopRequest, name: str) -> int:
         return program(stop) or 0
     except IkServiceError as error:
         print(f'{name}: {error}', file=sys.stderr)
+        return error.exit_code
     except SystemExit as request:  # argparse and friends
         return request.code if isinstance(request.code, int) else int(request.code is not None)
     except BaseException as error:

@@ -431,6 +431,8 @@ _PLAIN: Mapping[str, Callable[[], Any]] = {
 class ValueTextError(IkServiceError):
     """Text that stands for no value of a type."""
 
+    exit_code = 2
+
 
 def find_type(name: str, folder: str) -> Any:  # noqa: ANN401 (a generated class)
     """

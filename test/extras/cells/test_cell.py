@@ -109,9 +109,9 @@ def test_an_arm_that_cannot_start_ends_the_others_too(bench, file):
 
     until(has_ended, what='the end of the program')
     assert started
-    assert program.exit_code == 1
+    assert program.exit_code == 2
     assert "arm 'right': parameters.publish_rate" in program.output
-    assert "'arms 2' has ended with 1 before it had started" in program.output
+    assert "'arms 2' has ended with 2 before it had started" in program.output
     assert STARTED not in program.output
     until(lambda: not any(os.path.exists(f'/proc/{pid}') for pid in started), what='all ends')
 
@@ -129,7 +129,7 @@ def test_a_mistake_in_the_file_is_one_sentence(bench, file, right, wrong, words)
     file.write_text(text.replace(right, wrong))
     program = bench.start(PROGRAM, str(file), '--no-simulate', ready=None, namespaced=False)
     until(lambda: program.exit_code is not None, what='the end of the program')
-    assert program.exit_code == 1
+    assert program.exit_code == 2
     assert 'Traceback' not in program.output
     assert words in program.output
 
@@ -160,7 +160,7 @@ def test_a_wrong_command_is_not_the_fault_of_the_file(file, capsys, option, text
 def test_a_namespace_for_all_nodes_is_refused(bench, file):
     program = bench.start(PROGRAM, str(file), '--no-simulate', ready=None)
     until(lambda: program.exit_code is not None, what='the end of the program')
-    assert program.exit_code == 1
+    assert program.exit_code == 2
     assert "arm 'left': namespace: --ros-args would put its node in" in program.output
 
 

@@ -324,7 +324,7 @@ def test_the_command_that_an_error_names_works(planar_urdf, capsys, few_poses, t
 
 
 def test_an_error_is_printed_and_nothing_is_saved(capsys):
-    assert ik_train(['planar_6r', '--output', '/no/such/folder/table.npz']) == 1
+    assert ik_train(['planar_6r', '--output', '/no/such/folder/table.npz']) == 2
     captured = capsys.readouterr()
     assert 'cannot be written' in captured.err
     assert 'Saved' not in captured.out

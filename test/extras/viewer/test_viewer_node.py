@@ -58,19 +58,19 @@ def test_a_viewer_beside_another_goes_on_when_that_ends(bench):
 
 
 @pytest.mark.parametrize(
-    ('parameters', 'complaint'),
+    ('parameters', 'complaint', 'code'),
     [
-        ({'port_search': False}, r'ik_viewer: port \d+ of 127.0.0.1 is in use'),
-        ({'host': '192.0.2.1'}, r'ik_viewer: the page cannot be served at 192.0.2.1'),
-        ({'rate': 1000.0}, 'ik_viewer: rate: .*out of range'),
+        ({'port_search': False}, r'ik_viewer: port \d+ of 127.0.0.1 is in use', 1),
+        ({'host': '192.0.2.1'}, r'ik_viewer: the page cannot be served at 192.0.2.1', 1),
+        ({'rate': 1000.0}, 'ik_viewer: rate: .*out of range', 2),
     ],
 )
-def test_a_wrong_parameter_ends_the_program_with_a_reason(bench, parameters, complaint):
+def test_a_wrong_parameter_ends_the_program_with_a_reason(bench, parameters, complaint, code):
     with socket.create_server(('127.0.0.1', 0)) as taken:
         port = taken.getsockname()[1]
         viewer = bench.start(VIEWER, ready=None, **{'port': port, **parameters})
         viewer.wait_for(complaint, SLOW)
-        assert until(lambda: viewer.exit_code, SLOW) == 1
+        assert until(lambda: viewer.exit_code, SLOW) == code
     assert 'Traceback' not in viewer.output
 
 

@@ -18,7 +18,7 @@ from ik_service.ros.common.runtime import know_callers, ros, shows_help
 
 PROGRAM = """
 import sys, time
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import IkServiceError, UrdfError
 from ik_service.ros.common.runtime import run
 
 def program(stop):
@@ -52,6 +52,7 @@ def start(body):
         ('sys.exit(2)', 2, ''),
         ('sys.exit()', 0, ''),
         ("raise IkServiceError('no robot')", 1, 'tool: no robot\n'),
+        ("raise UrdfError('no robot')", 2, 'tool: no robot\n'),
         (WRONG_OF_ROS, 1, 'tool: it has to be BOOL: use_sim_time\n'),
     ],
 )
@@ -138,6 +139,7 @@ PROGRAMS = {
     'ik_node': 'ik_service.ros.node.main',
     'ik_sim': 'ik_service.ros.sim.main',
     'ik_viewer': 'ik_service.extras.viewer.main',
+    'target_marker': 'ik_service.ros.markers.target_marker.main',
 }
 
 

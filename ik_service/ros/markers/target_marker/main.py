@@ -10,6 +10,8 @@ from ik_service.ros.common import runtime
 
 def main(args: list[str] | None = None) -> int:
     """Run the program by a command line, that of the process by default; return its exit code."""
+    if runtime.shows_help(args, 'target_marker', 'A marker to drag a target in RViz.', 'start.md'):
+        return 0
 
     def program(stop: threading.Event) -> None:
         with runtime.ros(args):
