@@ -10,7 +10,7 @@ import yaml
 
 from ik_service.common.arguments import to_number
 from ik_service.common.quoting import listed, named_file, quote
-from ik_service.common.regular_file import read_regular
+from ik_service.common.regular_file import file_fault, read_regular
 from ik_service.exceptions import JointLimitsError
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 
@@ -55,12 +55,10 @@ def load_joint_limits(source: str | os.PathLike[str]) -> MotionBounds:
     label = named_file(os.fsdecode(path))
     try:
         return parse_joint_limits(read_regular(path, MAX_BYTES).decode('utf-8-sig'))
-    except OSError as error:
-        raise JointLimitsError(f'cannot be read: {error.strerror or error}', label) from error
-    except UnicodeDecodeError as error:
-        raise JointLimitsError(f'not UTF-8 text (byte {error.start})', label) from error
     except JointLimitsError as error:
         raise JointLimitsError(str(error), label) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise JointLimitsError(file_fault(error), label) from error
 
 
 class _Loader(yaml.SafeLoader):
@@ -84,9 +82,7 @@ def parse_joint_limits(text: str) -> MotionBounds:
     try:
         tree = yaml.load(text, _Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        place = getattr(error, 'problem_mark', None)
-        where = f' in line {place.line + 1}' if place is not None else ''
-        raise JointLimitsError(f'no YAML{where}') from error
+        raise JointLimitsError(file_fault(error)) from error
     if isinstance(tree, Mapping) and isinstance(tree.get('robot_description_planning'), Mapping):
         tree = tree['robot_description_planning']
     if not isinstance(tree, Mapping) or 'joint_limits' not in tree:

@@ -272,7 +272,7 @@ def test_files_that_cannot_be_read(tmp_path):
         with pytest.raises(UsageError, match='cannot be read'):
             read_poses(path)
     (tmp_path / 'a.csv').write_bytes(b'x,y,z\n\xff\xfe')
-    with pytest.raises(UsageError, match='no text in UTF-8'):
+    with pytest.raises(UsageError, match='is not UTF-8 text'):
         read_poses(tmp_path / 'a.csv')
 
 

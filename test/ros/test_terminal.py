@@ -231,6 +231,7 @@ def test_messages_are_shown_as_yaml_that_makes_them_again():
         ('[0.0, 0.0, 0.06]', [0.0, 0.0, 0.06]),
         ('{tcp: {link: a}}', '{tcp: {link: a}}'),
         ('{a: [', '{a: ['),
+        ('2024-13-45', '2024-13-45'),
         ('', ''),
     ],
 )

@@ -17,7 +17,7 @@ from ik_service.cli.solve.options import UsageError
 from ik_service.common.arguments import to_number
 from ik_service.common.quaternions import rotation_from_quaternion_xyzw, UNIT_TOLERANCE
 from ik_service.common.quoting import quote
-from ik_service.common.regular_file import read_regular
+from ik_service.common.regular_file import file_fault, read_regular
 from ik_service.common.transforms import rotation_from_rpy
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose_error import check_transforms
@@ -75,7 +75,7 @@ def _read(place: str, path: Path) -> PathPoses:
     try:
         text = data.decode('utf-8-sig')
     except UnicodeDecodeError as error:
-        raise UsageError(f'{place} is no text in UTF-8: {error}') from error
+        raise UsageError(f'{place} is {file_fault(error)}') from error
     return _from_table(place, text)
 
 

@@ -20,7 +20,7 @@ from rclpy.validate_namespace import validate_namespace
 import yaml
 
 from ik_service.common.quoting import quote, safe_repr, suggested
-from ik_service.common.regular_file import read_regular
+from ik_service.common.regular_file import file_fault, read_regular
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.model.robot_model import RobotModel
@@ -463,12 +463,8 @@ class _UniqueKeys(yaml.SafeLoader):
 def _loaded(path: Path) -> object:
     try:
         return yaml.load(read_regular(path, _LONGEST).decode('utf-8'), Loader=_UniqueKeys)
-    except OSError as error:
-        reason = f'cannot be read: {error.strerror or error}'
-        raise CellError(path, '', '', reason) from error
-    except (UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = ' '.join(str(error).split())
-        raise CellError(path, '', '', f'is not YAML: {reason}') from error
+    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
+        raise CellError(path, '', '', file_fault(error)) from error
 
 
 def _processes(cell: CellSection, value: object, arms: int) -> int:

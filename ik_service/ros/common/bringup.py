@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from ik_service.common.quoting import quote
-from ik_service.common.regular_file import read_regular
+from ik_service.common.regular_file import file_fault, read_regular
 from ik_service.common.shared_parameters import is_for, sections
 from ik_service.exceptions import ArgumentError
 from ik_service.model.description import is_xacro, load_text
@@ -283,9 +283,8 @@ def node_parameters(file: Path, node: str) -> dict[str, object]:
     """
     try:
         tree = yaml.safe_load(read_regular(file, _LONGEST_PARAMETERS).decode('utf-8'))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = getattr(error, 'strerror', None) or error
-        raise ArgumentError('params_file', f'{file} cannot be read: {reason}') from error
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise ArgumentError('params_file', f'{file}: {file_fault(error)}') from error
     found: dict[str, object] = {}
     for section, parameters in sections(tree):
         if is_for(section, node):  # a later one wins, as in ROS

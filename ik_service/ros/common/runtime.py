@@ -13,13 +13,16 @@ import atexit
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 import gc
+from itertools import pairwise
 import os
+import re
 import signal
 import sys
 import threading
 import traceback
 from typing import TYPE_CHECKING
 
+from ik_service.common.regular_file import file_fault, read_regular
 from ik_service.common.resources import NoRosError, require_ros
 from ik_service.exceptions import ArgumentError, IkServiceError
 
@@ -35,6 +38,7 @@ GRACE = 0.6
 """Time that a program has for its own clean-up after a signal [s], unless it asks for more."""
 
 _POLL_PERIOD = 0.02  # of signals [s]
+_LONGEST_PARAMETERS = 64 * 2**20  # of a parameter file [byte]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -155,6 +159,21 @@ def _leave(code: int, worker: threading.Thread) -> int:
     return code
 
 
+def _fault_of(error: Exception, words: Sequence[str]) -> str:
+    """Return why ROS cannot read a command line, without the places in its sources."""
+    import yaml
+
+    for option, file in pairwise(words):
+        if option == '--params-file':
+            try:
+                yaml.safe_load(read_regular(file, _LONGEST_PARAMETERS).decode())
+            except (OSError, ValueError, RecursionError, yaml.YAMLError) as fault:
+                return f'{option} {file}: {file_fault(fault)}'
+    reason = re.sub(r',? at /\S+:\d+', '', ' '.join(str(error).split()))
+    reason = reason.removeprefix('Failed to parse ROS arguments: ')
+    return f'{reason}{_of_moveit(reason)}'
+
+
 def _of_moveit(reason: str) -> str:
     """Return what to do with a file that has no ros__parameters, as most of MoveIt's."""
     if 'before ros__parameters' not in reason:
@@ -178,19 +197,20 @@ def ros(args: list[str] | None = None) -> Iterator[None]:
     from rclpy.signals import SignalHandlerOptions
     from rclpy.utilities import remove_ros_args
 
+    words = sys.argv[1:] if args is None else args
     try:
-        if others := remove_ros_args(sys.argv[1:] if args is None else args):
-            raise ArgumentError(
-                'command line', f'{others[0]!r} is no argument; settings are parameters, such as '
-                '--ros-args -p urdf:=arm.urdf'
-            )  # fmt: skip
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    except ArgumentError:
-        raise
+        others = remove_ros_args(words)
+        if not others:
+            rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:  # the classes for it are private to rclpy
         if _security_enabled():
             raise IkServiceError(_refused(error)) from error
-        raise ArgumentError('command line', f'{error}{_of_moveit(str(error))}') from error
+        raise ArgumentError('command line', _fault_of(error, words)) from error
+    if others:
+        raise ArgumentError(
+            'command line', f'{others[0]!r} is no argument; settings are parameters, such as '
+            '--ros-args -p urdf:=arm.urdf'
+        )  # fmt: skip
     try:
         yield
     finally:

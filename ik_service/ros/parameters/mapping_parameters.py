@@ -28,6 +28,7 @@ from rclpy.parameter import Parameter
 import yaml
 
 from ik_service.common.quoting import quote, safe_repr, truncate
+from ik_service.common.regular_file import file_fault
 from ik_service.exceptions import OptionError
 from ik_service.ros.parameters.parameter_services import wrong_type
 
@@ -181,8 +182,7 @@ def _loaded(text: str, where: str) -> object:
     except (yaml.YAMLError, ValueError) as error:
         if isinstance(error, OptionError):
             raise
-        reason = ' '.join(str(error).split())
-        raise OptionError(where, f'{quote(text)} is no YAML: {truncate(reason)}') from error
+        raise OptionError(where, f'{quote(text)} is {file_fault(error)}') from error
 
 
 def _refuse_doubles(node: yaml.Node | None, where: str) -> None:

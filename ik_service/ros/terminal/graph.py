@@ -36,6 +36,7 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 import yaml
 
 from ik_service.common.quoting import quote
+from ik_service.common.regular_file import file_fault
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.actions import ThreadSafeActionClient
 
@@ -383,7 +384,7 @@ def parameter_value(text: str) -> object:
     """Return the value of a text, as ``ros2 param set`` reads it: as YAML, or as it is."""
     try:
         value = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):
         return text
     if isinstance(value, list) and len({type(element) for element in value}) == 1:
         return value
@@ -453,8 +454,8 @@ def parsed(text: str) -> Mapping[str, object]:
     """Return the fields of a message from YAML, '' for none; raises ValueTextError."""
     try:
         values = yaml.safe_load(text) if text.strip() else {}
-    except yaml.YAMLError as error:
-        raise ValueTextError(f'the values are no YAML: {" ".join(str(error).split())}') from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ValueTextError(f'the values are {file_fault(error)}') from error
     if not isinstance(values, Mapping):
         raise ValueTextError(f'the values have to be fields in braces, not {quote(text)}')
     return values

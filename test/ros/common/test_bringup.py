@@ -145,7 +145,7 @@ class TestParameterFile:
 
     def test_a_pipe_is_not_waited_for(self, share, tmp_path):
         os.mkfifo(tmp_path / 'params.yaml')
-        with pytest.raises(ArgumentError, match=r'params\.yaml cannot be read: it is a pipe'):
+        with pytest.raises(ArgumentError, match=r'params\.yaml: cannot be read: it is a pipe'):
             settle({'params_file': str(tmp_path / 'params.yaml')}, share)
 
     def test_a_later_rule_wins(self, params_file):

@@ -182,6 +182,27 @@ def test_a_parameter_file_of_moveit_is_refused_with_what_takes_its_files(tmp_pat
         pass
 
 
+@pytest.mark.parametrize(
+    ('content', 'fault'),
+    [
+        (b'a:\n  b: 1\n c: 2\n', 'no YAML in line 3, column 2: it is indented otherwise than'),
+        (b'\xff', r'not UTF-8 text \(byte 0\)'),
+        (None, 'cannot be read: No such file or directory'),
+        (b'- 1\n', 'Sequences cannot be key at line 1$'),
+    ],
+)
+def test_a_faulty_parameter_file_is_named_with_its_fault_in_plain_words(tmp_path, content, fault):
+    file = tmp_path / 'arm.yaml'
+    if content is not None:
+        file.write_bytes(content)
+    words = ['--ros-args', '--params-file', str(file)]
+    with (
+        pytest.raises(ArgumentError, match=rf"--params-file .*arm\.yaml'?[:.] .*{fault}"),
+        ros(words),
+    ):
+        pass
+
+
 def test_a_first_message_is_logged_without_a_look_at_all_modules(monkeypatch):
     from rclpy.logging import get_logger
 

@@ -119,7 +119,7 @@ def test_programs_end_where_security_is_demanded_but_unavailable(
             'ROS_SECURITY_KEYSTORE': str(keystore),
         },
     )
-    ended(child, 'ROS_SECURITY_ENABLE is true')
+    ended(child, 'ROS_SECURITY_ENABLE is true', code=1)
     assert 'ready' not in child.output
 
 
@@ -130,4 +130,4 @@ def test_a_missing_keystore_is_reported(bench, tmp_path, panda_urdf):
         'ROS_SECURITY_KEYSTORE': str(tmp_path / 'missing'),
     }
     child = bench.start(NODE, ready=None, urdf=str(panda_urdf), environment=environment)
-    ended(child, 'ROS_SECURITY_ENABLE is true')
+    ended(child, 'ROS_SECURITY_ENABLE is true', code=1)

@@ -23,7 +23,7 @@ def start_panda(bench, **parameters):
     return bench.start(NODE, urdf=str(PANDA), tip_link=TIP, **parameters)
 
 
-def ended(program, *sentences, code=1, timeout=60.0):
+def ended(program, *sentences, code=2, timeout=60.0):
     """Wait until a program has ended by itself, with a code and sentences, but no traceback."""
     until(lambda: program.exit_code is not None, timeout, 'the end of the program')
     assert program.end() == code  # all of its output has come then
