@@ -399,8 +399,10 @@ class TargetFollower:
             if target is None or target.ready or target.solving or busy:
                 return
             target.solving = True
-            version, nearby, seeds = self._goals.version, self._passage.nearby, self._seeds()
+            version, passage, seeds = self._goals.version, self._passage, self._seeds()
+            still = self.limits.immovable
         try:
+            nearby = passage.holding(still, seeds[0]).nearby
             result = nearby.solve(target.T_base_tip, seeds)
             with self._lock:
                 if version == self._goals.version:
@@ -444,6 +446,7 @@ class TargetFollower:
             last = self._path_end() if motion.interval > 0.0 else None
             anchor = self._anchor(T_base_tip)
             settings, limits = self.settings, self.limits
+        passage = passage.holding(limits.immovable, seeds[0])
         if anchor is not None and motion.still:
             seeds, last = [anchor.posture], None if last is None else anchor.posture
         if at is None or last is None:

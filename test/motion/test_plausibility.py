@@ -34,6 +34,16 @@ def test_an_arm_at_full_speed_is_believed_also_with_noise(rate):
         assert watched.see(watched.q + noise)
 
 
+def test_noise_of_a_joint_that_hardly_moves_is_believed():
+    monitor = PlausibilityMonitor(('shoulder', 'lift'), np.array([2.0, 1e-6]))
+    random = np.random.default_rng(1)
+    for k in range(500):
+        assert monitor.update(random.normal(0.0, 3e-4, 2), 0.01 * k)
+    assert not monitor.update(np.array([0.0, 0.02]), 5.0)
+    assert 'lift cannot have moved by' in monitor.doubt
+    assert 'velocity limit is 1e-06' in monitor.doubt
+
+
 @pytest.mark.parametrize('rate', [50.0, 100.0])
 @pytest.mark.parametrize('samples', [1, 2, 5])
 def test_a_leap_is_not_believed_and_neither_is_the_way_back_until_it_has_settled(rate, samples):

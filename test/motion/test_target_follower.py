@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from support.chains import ARM_TIPS
+from support.chains import arm_path, ARM_TIPS
 from support.motion.rigs import pose_beside, RATE, READY, Rig
 
 import ik_service as iks
@@ -232,10 +232,43 @@ def test_a_joint_with_velocity_limit_zero_stays_and_the_state_says_so():
     rig, chain = odd_rig('velocity="0"')
     assert rig.follower.immobile_joints == ('slide',)
     rig.measure()
-    assert rig.follower.set_target(chain.forward([0.5, 0.3, 0.2])).success
+    result = rig.follower.set_target(chain.forward([0.5, 0.3, 0.2]))
+    assert not result.success
+    assert result.q[1] == 0.0
     rig.tick(500)
     assert rig.follower.state is FollowerState.UNREACHABLE
-    assert rig.q == pytest.approx([0.5, 0.0, 0.2], abs=1e-4)
+    assert rig.q == pytest.approx(result.q, abs=1e-4)
+    assert rig.follower.set_target(chain.forward([0.7, 0.0, 0.3])).success
+    rig.tick_until(FollowerState.REACHED)
+    assert rig.q == pytest.approx([0.7, 0.0, 0.3], abs=1e-4)
+
+
+@pytest.mark.parametrize('velocity', [0.0, 1e-4])
+def test_the_others_reach_the_targets_of_a_joint_that_does_not_move(velocity):
+    """Its noise is neither motion nor lag, nor a distance from the target."""
+    lift = f"""<link name="floor"/><joint name="lift" type="prismatic"><parent link="floor"/>
+      <child link="panda_link0"/><axis xyz="0 0 1"/>
+      <limit lower="-0.5" upper="0.5" velocity="{velocity}" effort="1"/></joint></robot>"""
+    text = arm_path('panda').read_text().replace('</robot>', lift)
+    chain = iks.Robot.from_urdf(text).chain('floor', 'panda_hand_tcp')
+    rig, random = Rig(iks.Solver(chain), np.append(0.2, READY)), np.random.default_rng(5)
+    at_lift = np.eye(8)[0]
+
+    def tick():
+        rig.follower.set_measured(rig.q + 2e-5 * at_lift * random.normal(), rig.now)
+        rig.tick(measured=False)
+
+    tick()
+    for _ in range(3):
+        goal = rig.q + 0.3 * (1.0 - at_lift) * random.uniform(-1.0, 1.0, 8)
+        rig.follower.set_target(chain.forward(goal))
+        for _ in range(1000):
+            tick()
+            if rig.follower.state is FollowerState.REACHED:
+                break
+        assert rig.follower.state is FollowerState.REACHED
+        assert np.abs(chain.forward(rig.q) - chain.forward(goal)).max() < 1e-3
+        assert abs(rig.q[0] - 0.2) < 1e-3
 
 
 def test_a_driver_may_wrap_a_continuous_joint():

@@ -94,6 +94,8 @@ _NOISE = 0.1  # error of a measured position that is not worth a stop [rad] or [
 _NOISE_SHARE = 0.1
 """Upper bound of the same, as the time that the joint takes for it at full speed [s]."""
 
+_SLOWEST = 0.4  # speed that slower joints count with, in their noise a second [1/s]
+
 _STILL = 0.05  # motion within the settling time that counts as none, as the time at full speed [s]
 _RECENT = 0.06  # age of the states whose median is where the arm is [s]
 _SHORTEST = 0.005  # time between states from which a speed can be estimated [s]
@@ -133,10 +135,11 @@ class PlausibilityMonitor:
         turns: np.ndarray | None = None,
     ) -> None:
         self._names = tuple(names)
+        self._limits = speeds
+        fine = np.full(len(speeds), FINE) if tolerances is None else tolerances
         # A joint whose velocity limit is 0 is not moved by us, but may be moved.
-        self._speeds = np.where(speeds > 0.0, speeds, 1.0)
+        self._speeds = np.maximum(np.where(speeds > 0.0, speeds, 1.0), _SLOWEST * fine)
         self._noise = np.minimum(_NOISE, _NOISE_SHARE * self._speeds)
-        fine = np.full(len(self._speeds), FINE) if tolerances is None else tolerances
         self._fine = np.minimum(fine, self._noise + self._speeds * _SLACK)
         self._contradictions = ContradictionMonitor(self._fine)
         turns = np.zeros(len(fine)) if turns is None else turns
@@ -212,7 +215,7 @@ class PlausibilityMonitor:
             self._note_turns(step, excess > 0.0, self._speeds * passed + self._fine)
             return (
                 f'{self._names[worst]} cannot have moved by {step[worst]:+.3g} '
-                f'within {passed:.3f} s; its velocity limit is {self._speeds[worst]:.3g} a second'
+                f'within {passed:.3f} s; its velocity limit is {self._limits[worst]:.3g} a second'
                 f'{self._way_back()}'
             )
         if not known and not (self.doubt and self._contradictions.returning):

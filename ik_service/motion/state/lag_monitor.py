@@ -17,6 +17,7 @@ from ik_service.motion.settings import FollowerSettings
 _LAGS, _CAUGHT_UP = 0.9, 0.5
 _OFF, _SETTLING_TIME = 0.05, 1.0
 
+_SLOWEST = 0.01  # speed that slower joints count with, for which noise would be a lag [rad/s]
 _DISPLACED = 2.0  # share of the lag limit at which something else must have moved the arm
 _MOVED_TIME = 0.2  # time for which an arm at rest has to be found elsewhere to count as moved [s]
 _LEVER = 0.2  # motion of a sliding joint that counts as much as a radian [m]
@@ -186,7 +187,7 @@ class LagMonitor:
                 joint.rest_distance = distances[joint.index]
         for joint in self._joints:
             distance = joint.distance = distances[joint.index]
-            lag = max(lag, distance / joint.speed)
+            lag = max(lag, distance / max(joint.speed, _SLOWEST * joint.lever))
             off = max(off, distance / joint.lever)
             if fresh:
                 joint.note(positions[joint.index], measured_at)

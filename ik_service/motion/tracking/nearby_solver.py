@@ -38,7 +38,8 @@ _ROUNDING = 1e-4  # distance that counts as none there [rad] or [m]
 _SOONER = 0.8  # share of the direct motion's time that another one has to need at most
 _SHORT = 0.2  # time of a motion that is not worth reducing, as getting to speed takes as long [s]
 _LONG = 1.0  # time of a motion from which on other branches are tried, too [s]
-_BRANCHES = 3  # searches for them, for each of two seeds
+_LONGEST = 100.0  # time that is tried instead of longer ones, in which a joint hardly moves [s]
+_BRANCHES = 10  # searches for them, for each of two seeds
 _BISECTIONS = 6  # times that are tried, at most
 _CLOSE = 1.25  # ratio of a time that is enough to one that is not, where the bisection ends
 
@@ -106,7 +107,8 @@ class NextSolver:
         for _ in range(_BISECTIONS):
             if duration <= max(_SHORT, _CLOSE * too_short):
                 break
-            time = math.sqrt(too_short * duration) if too_short else 0.5 * duration
+            halved = min(0.5 * duration, _LONGEST)
+            time = math.sqrt(too_short * duration) if too_short else halved
             within = self._within(time, T_base_target, start, found.q)
             if within is None:
                 too_short = time

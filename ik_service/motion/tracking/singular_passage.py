@@ -214,6 +214,8 @@ class SingularPassage:
     """
 
     def __init__(self, solver: Solver, velocity: np.ndarray | None = None) -> None:
+        self._solver, self._velocity = solver, velocity
+        self._holding: SingularPassage | None = None
         self.nearby = nearby = NearbySolver(solver, velocity)
         self._chain, self._beside = solver.chain, nearby.beside
         options = self._beside.options
@@ -235,6 +237,23 @@ class SingularPassage:
             prepared.warm_up()
         self._starts = _postures(solver.chain)
         self._off_since: float | None = None
+
+    def holding(self, joints: np.ndarray | None, q: np.ndarray) -> SingularPassage:
+        """
+        Return this solver, or one that leaves joints where they are.
+
+        :param joints: (n,) mask of these joints; None for none.
+        :param q: (n,) where they are, within their limits [rad] or [m].
+        """
+        if joints is None:
+            return self
+        held, chain = self._holding, self._chain
+        if held is None or (held._chain.lower[joints] != q[joints]).any():
+            lower, upper = np.where(joints, q, chain.lower), np.where(joints, q, chain.upper)
+            solver = self._solver
+            there = Solver(chain.with_limits(lower, upper), solver.name, solver.options)
+            held = self._holding = SingularPassage(there, self._velocity)
+        return held
 
     def solve(
         self, T_base_target: np.ndarray, last: np.ndarray, at: float, patience: float

@@ -16,8 +16,8 @@ from ik_service.motion.tracking.path_clocks import GoalClock
 from ik_service.motion.tracking.target_path import TargetPath
 from ik_service.solvers.result import IkResult
 
-_SAME_POSITION = 1e-6
-"""Distance from its goal that does not matter for a joint that must not move [rad, m]."""
+_SAME_POSITION = 1e-3
+"""Distance of a joint that must not move from where it was solved for: noise [rad, m]."""
 
 _BEHIND = 0.15
 """Age of the target pose at the commands from which on they keep to its past path [s]."""

@@ -22,13 +22,11 @@ from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.service_handler import SolveRecord
 from ik_service.ros.scene.collision_world import CollisionWorld, MeasuredCollisions
 from ik_service.ros.scene.frames import Frames
+from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 
 TARGET_TOPIC = 'target_pose'
 """Topic of the targets of the default group, and last part of those of the others."""
-
-_HELD = 1e-3
-"""Distance by which a joint that is never moved would have to move, at least, to be named."""
 
 _LATE = 2.0  # time from a tick to its command after which the process was suspended, in periods
 
@@ -88,7 +86,6 @@ class FollowerInterface:
         self.last_solve: SolveRecord | None = None
         self._targets = TargetIntake(states.measured, group, self.clock, frames)
         self._bad_twists, self._unreachable = FaultLogger(warn), FaultLogger(warn)
-        self._immobile = FaultLogger(warn)
         self._output = output
         self._channel = output.channel(self.chain.joint_names, states.measured)
         others = [] if self._channel is None else [self._channel.others]
@@ -128,14 +125,11 @@ class FollowerInterface:
         self.ignored_targets.clear()
         now = Time(nanoseconds=self.clock.graph_time())
         self.last_solve = SolveRecord(now, self.topic, self.follower.method, result)
-        held = self.held_joints(result.q)
-        if held:
-            self._immobile.report(f'{self.topic} cannot be reached: {held}', 'immobile')
         if result.success:
             self._unreachable.clear()
         else:
             self._unreachable.report(
-                f'{self.topic} cannot be reached: {result.reason}', 'unreachable'
+                f'{self.topic} cannot be reached: {self.reason_of(result)}', 'unreachable'
             )
 
     def on_twist(self, message: TwistStamped, waited: float = 0.0) -> None:
@@ -147,19 +141,14 @@ class FollowerInterface:
         else:
             self._bad_twists.clear()
 
-    def held_joints(self, q: np.ndarray) -> str:
-        """Return which joints a posture (n,) would move but are never moved; empty for none."""
-        measured, immobile = self.follower.measured, self.follower.immobile_joints
-        if not immobile or measured is None:
-            return ''
-        names = self.chain.joint_names
-        away = np.abs(q - measured[0])
-        held = [name for name in immobile if away[names.index(name)] > _HELD]
-        if not held:
-            return ''
+    def reason_of(self, result: IkResult) -> str:
+        """Return how a target was solved, with the joints that are never moved if in vain."""
+        held = self.follower.immobile_joints
+        if result.success or not held:
+            return result.reason
         return (
-            f'{", ".join(held)} would have to move, but the velocity limit is 0 (velocity="0" in '
-            'the robot description, or in joint_limits)'
+            f'{result.reason}; not moved: {", ".join(held)}, whose velocity limit is 0 '
+            '(velocity="0" in the robot description, or in joint_limits)'
         )
 
     def frames(self) -> FrameResolver:

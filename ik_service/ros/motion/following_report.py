@@ -119,8 +119,7 @@ class FollowingReport:
         report |= self._commanders()
         result = follower.result
         if result is not None:
-            held = following.held_joints(result.q)
-            report['target'] = f'{result.reason}; {held}' if held else result.reason
+            report['target'] = following.reason_of(result)
         immobile = follower.immobile_joints
         if immobile:
             report['joints with velocity limit 0'] = ', '.join(immobile)
