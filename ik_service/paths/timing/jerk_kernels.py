@@ -27,7 +27,7 @@ _WITHIN = 0.98  # share of the distance to a limit that a step goes
 
 @kernel
 def jerk_profile(
-    widths, places, shares, forms, plain, most, gap, profile, duals, band, step, scratch
+    widths, places, shares, forms, plain, most, gap, profile, duals, floors, band, step, scratch
 ):
     """
     Maximise the speed along a path within limits, from a profile that is within all of them.
@@ -43,13 +43,14 @@ def jerk_profile(
     :param gap: share of the time that may be lost, by the duality gap.
     :param profile: (N + 2,) coefficients of b, in and out.
     :param duals: (N, p, m, 2) scratch.
+    :param floors: (N + 2,) scratch: the multipliers of coefficients, which stay positive.
     :param band: (N + 2, 3) scratch.
     :param step: (N + 2,) scratch.
     :param scratch: (5, 3) scratch.
     :returns: the number of steps.
     """
     problem = widths, places, shares, forms, plain
-    total = 0.5 * forms.size
+    total = 0.5 * forms.size + profile.size
     duration = 0.0
     for k in range(widths.shape[0]):
         for p in range(places.shape[0]):
@@ -57,15 +58,21 @@ def jerk_profile(
             duration += shares[p] * widths[k] / math.sqrt(scratch[3, 0])
     left = _START * duration
     _write_duals(problem, left / total, profile, duals, step, scratch)
+    for i in range(profile.shape[0]):
+        floors[i] = left / total / profile[i]
     centering = 0.2
     for number in range(most):
         barrier = centering * left / total
-        _write_system(problem, barrier, profile, duals, band, step, scratch)
+        _write_system(problem, barrier, profile, duals, floors, band, step, scratch)
         if not solve_banded(band, step):
             return number
-        primal, dual = _step_lengths(problem, barrier, profile, duals, step, scratch)
-        duration, left = _advance(problem, barrier, profile, duals, step, scratch, primal, dual)
-        if left < gap * duration and primal > 0.5:
+        primal, dual = _step_lengths(problem, barrier, profile, duals, floors, step, scratch)
+        before = duration
+        duration, left = _advance(
+            problem, barrier, profile, duals, floors, step, scratch, primal, dual
+        )
+        # The gap counts where the multipliers balance the time, as they do once it stays the same.
+        if max(left, abs(before - duration)) < gap * duration and primal > 0.5:
             return number + 1
         centering = min(max((1.0 - min(primal, dual)) ** 2, _CENTERING), 0.8)
     return most
@@ -124,11 +131,12 @@ def _write_duals(problem, barrier, profile, duals, step, scratch):
 
 
 @inner_kernel
-def _write_system(problem, barrier, profile, duals, band, step, scratch):
+def _write_system(problem, barrier, profile, duals, floors, band, step, scratch):
     """Write the matrix of a step, and its right-hand side into ``step``."""
     widths, places, shares, forms, plain = problem
     for i in range(band.shape[0]):
-        band[i, 0] = band[i, 1] = band[i, 2] = step[i] = 0.0
+        band[i, 1] = band[i, 2] = 0.0
+        band[i, 0], step[i] = floors[i] / profile[i], barrier / profile[i]
     for k in range(widths.shape[0]):
         for p in range(places.shape[0]):
             _write_sample(widths, places, k, p, profile, step, scratch)
@@ -177,13 +185,16 @@ def _change(forms, plain, barrier, duals, scratch, place, side):
 
 
 @inner_kernel
-def _step_lengths(problem, barrier, profile, duals, step, scratch):
+def _step_lengths(problem, barrier, profile, duals, floors, step, scratch):
     """Return how much of the step is taken, so that all slacks and multipliers stay positive."""
     widths, places, _, forms, plain = problem
     primal = dual = 1.0 / _WITHIN
     for i in range(step.shape[0]):
         if step[i] < 0.0:
-            primal = min(primal, -0.9 * profile[i] / step[i])
+            primal = min(primal, -profile[i] / step[i])
+        rise = (barrier - floors[i] * (profile[i] + step[i])) / profile[i]
+        if rise < 0.0:
+            dual = min(dual, -floors[i] / rise)
     for k in range(widths.shape[0]):
         for p in range(places.shape[0]):
             _write_sample(widths, places, k, p, profile, step, scratch)
@@ -200,7 +211,7 @@ def _step_lengths(problem, barrier, profile, duals, step, scratch):
 
 
 @inner_kernel
-def _advance(problem, barrier, profile, duals, step, scratch, primal, dual):
+def _advance(problem, barrier, profile, duals, floors, step, scratch, primal, dual):
     """Take a step, and return the time and the duality gap after it."""
     widths, places, shares, forms, plain = problem
     duration = left = 0.0
@@ -217,5 +228,7 @@ def _advance(problem, barrier, profile, duals, step, scratch, primal, dual):
                     duals[k, p, m, side] += dual * rise
                     left += duals[k, p, m, side] * (slack + primal * change)
     for i in range(profile.shape[0]):
+        floors[i] += dual * (barrier - floors[i] * (profile[i] + step[i])) / profile[i]
         profile[i] += primal * step[i]
+        left += floors[i] * profile[i]
     return duration, left

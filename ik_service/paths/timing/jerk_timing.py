@@ -294,8 +294,8 @@ class _Problem:
         count, places, rows = self._forms.shape[:3]
         arguments = (
             self._widths, _PLACES, _SHARES, self._forms, self._parts[-1], _MOST_STEPS, gap,
-            profile, np.empty((count, places, rows, 2)), np.empty((count + 2, 3)),
-            np.zeros(count + 2), np.empty((5, 3)),
+            profile, np.empty((count, places, rows, 2)), np.empty(count + 2),
+            np.empty((count + 2, 3)), np.zeros(count + 2), np.empty((5, 3)),
         )  # fmt: skip
         entry_point(jerk_profile, *arguments)(*arguments)
         return profile

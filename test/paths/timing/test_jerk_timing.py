@@ -190,6 +190,15 @@ def test_equal_and_nearly_equal_rows_are_one():
     assert noisy.duration == pytest.approx(twice.duration, rel=0.01)
 
 
+@pytest.mark.parametrize('seed', [20, 53, 117])
+def test_a_row_close_beside_another_costs_no_more_than_a_slow_passage(seed):
+    q = wave(60, seed)
+    close = np.insert(q, 30, q[30] + 1e-5 * np.random.default_rng(seed).normal(size=7), axis=0)
+    trajectory = time_path(PANDA, close, LIMITS, jerk=JERK)
+    check_kept(trajectory, LIMITS, JERK)
+    assert trajectory.duration < 1.6 * time_path(PANDA, q, LIMITS, jerk=JERK).duration
+
+
 @pytest.mark.parametrize('link', [None, 'panda_link5'])
 def test_the_speed_of_a_link_is_bounded_too(link):
     trajectory = time_path(PANDA, wave(60, 1), LIMITS, cartesian_speed=0.1, link=link, jerk=JERK)
