@@ -33,10 +33,13 @@ class LinkGoal:
     :ivar chain: the chain to the link, whose joints are some of those that move, or all.
     :ivar targets: poses (4, 4) T_base_link or tasks; those after the first one count where none
         of the postures of those before will do.
+    :ivar others: (n,) posture in which the other joints that move are then [rad] or [m]; None for
+        that of the start.
     """
 
     chain: KinematicChain
     targets: tuple[np.ndarray | Task, ...]
+    others: np.ndarray | None = None
 
 
 Goal = np.ndarray | Task | LinkGoal
@@ -104,10 +107,12 @@ class GoalPostures:
             q = np.clip(q, self._chain.lower, self._chain.upper)
             return ([q], [q]) if allowed(q) else ([], [q])
         found: list[np.ndarray] = []
+        others = getattr(goal, 'others', None)
+        posture = self._start if others is None else others
         for chain, target in self._targets(goal):
             usable: list[np.ndarray] = []
             for searches in ROUNDS:
-                for q in self._solutions(chain, target, searches, stopped):
+                for q in self._solutions(chain, target, posture, searches, stopped):
                     if all(np.abs(q - other).max() > _SAME for other in found):
                         found.append(q)
                         usable += [q] if allowed(q) else []
@@ -127,10 +132,11 @@ class GoalPostures:
         self,
         chain: KinematicChain,
         target: np.ndarray | Task,
+        posture: np.ndarray,
         searches: int,
         stopped: Callable[[], bool],
     ) -> Iterable[np.ndarray]:
-        """Yield solutions of a pose or a task from the start, and from random postures."""
+        """Yield solutions from the start and random postures, the other joints as in a posture."""
         columns = [self._chain.joint_names.index(name) for name in chain.joint_names]
         lower, upper = chain.sampling_bounds()
         solver = _solver(chain)
@@ -140,7 +146,7 @@ class GoalPostures:
             seed = self._random.uniform(lower, upper) if number else self._start[columns]
             result = solver.solve(target, seed)
             if result.success:
-                q = self._start.copy()
+                q = posture.copy()
                 q[columns] = result.q
                 yield self._near(q)
 

@@ -128,6 +128,12 @@ def tool_line(
     if away > _SAME_POSTURE:
         reason = f'the straight line of the tip ends {away:.3g} away from the goal, in its joints'
         return ToolLine(None, path.q, reason)
+    own = goal.chain if isinstance(goal, LinkGoal) else chain
+    beyond = np.maximum(own.lower - path.q[-1], path.q[-1] - own.upper)
+    if beyond.max() > _SAME_POSTURE:
+        name = chain.joint_names[int(np.argmax(beyond))]
+        reason = f'the straight line of the tip ends {beyond.max():.3g} beyond the goal in {name}'
+        return ToolLine(None, path.q, reason)
     trajectory = timing.timed(chain, path.q, path.poses)
     if check.first_fault(trajectory) is not None:
         return ToolLine(None, path.q, 'the straight line of the tip is not free')

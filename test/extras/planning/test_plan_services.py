@@ -16,6 +16,7 @@ from support.ros.cells import NAMES, READY
 from support.ros.plans import (
     box,
     gone,
+    joint_constraints,
     joint_goal,
     LEFT,
     plan_request,
@@ -125,6 +126,17 @@ def test_a_region_is_used_where_its_middle_cannot_be_reached(planning):
     assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
     reached = planning.arm.chain.forward(planned_rows(answer.trajectory)[-1])
     assert np.linalg.norm(reached[:3, 3] - T[:3, 3]) <= 1.0 + 1e-4
+
+
+def test_a_goal_places_a_link_and_joints_beyond_it(planning):
+    elbow = planning.arm.robot.chain('panda_link0', 'panda_link4')
+    goal = pose_goal(elbow.forward(RIGHT[:4]), link='panda_link4', angle=None)
+    goal.joint_constraints = joint_constraints(NAMES[4:6], [0.5, 1.2], 1e-3)
+    answer = planning.answer(goal)
+    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    q = planned_rows(answer.trajectory)[-1]
+    assert np.allclose(elbow.forward(q[:4])[:3, 3], elbow.forward(RIGHT[:4])[:3, 3], atol=5e-5)
+    assert np.allclose(q[4:], [0.5, 1.2, LEFT[6]])
 
 
 def test_one_of_several_goals_is_reached(post):
@@ -239,6 +251,11 @@ def test_pipelines_and_planners(planning):
         for q in planned_rows(answer.trajectory, 20):
             there = planning.arm.chain.forward(q)[:3, 3]
             assert np.linalg.norm((there - T[:3, 3])[:2]) < 3e-4
+    bent = pose_goal(T)
+    bent.joint_constraints = joint_constraints(NAMES[3:4], [-1.0], 0.01)
+    answer = planning.answer(bent, pipeline_id='lin')
+    assert code_of(answer) is ErrorCode.PLANNING_FAILED
+    assert 'beyond the goal in panda_joint4' in answer.error_code.message
     unknown = planning.answer(joint_goal(RIGHT), pipeline_id='chomp')
     assert code_of(unknown) is ErrorCode.FAILURE
     assert 'chomp' in unknown.error_code.message

@@ -264,9 +264,12 @@ class _Reader:
             if not bounds:
                 return [self._joint_goal(chain, on_path, constraints)]
             link, offsets = self._only_link(bounds)
-            own = self._narrowed(self._chain_to(link, bounds[0].field), constraints)
-            own = _on_path(_within(own, chain), on_path)
-            return [LinkGoal(own, tuple(targets)) for targets in _targets_of(bounds, offsets)]
+            own = self._chain_to(link, bounds[0].field)
+            own = _on_path(_within(own, self._narrowed(chain, constraints)), on_path)
+            others = self._joint_goal(chain, on_path, constraints)
+            return [
+                LinkGoal(own, tuple(targets), others) for targets in _targets_of(bounds, offsets)
+            ]
 
     def _joint_goal(
         self, chain: KinematicChain, on_path: KinematicChain, constraints: Constraints
