@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import sys
+from threading import Timer
 from types import FrameType
 
-_requests: list[int] = []
+_AGAIN = 0.02  # until an interrupt that was dropped is raised again [s]
 
 
 class _Interrupt(KeyboardInterrupt):
@@ -26,23 +28,20 @@ def catch_interrupts() -> None:
     sys.unraisablehook = _report_dropped
 
 
-def check_interrupts() -> None:
+def _report_dropped(dropped: sys.UnraisableHookArgs) -> None:
     """
-    Raise a KeyboardInterrupt that was dropped.
+    Report exceptions that Python drops, but raise interrupts again.
 
     Python prints and forgets an exception that leaves a callback of its own, such as those that
     run while modules are imported.
     """
-    if _requests:
-        raise _Interrupt
-
-
-def _report_dropped(dropped: sys.UnraisableHookArgs) -> None:
-    """Report exceptions that Python drops, except interrupts, see :func:`check_interrupts`."""
-    if not isinstance(dropped.exc_value, KeyboardInterrupt):
+    if isinstance(dropped.exc_value, KeyboardInterrupt):
+        again = Timer(_AGAIN, _thread.interrupt_main)
+        again.daemon = True
+        again.start()
+    else:
         sys.__unraisablehook__(dropped)
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> None:
-    _requests.append(number)
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise _Interrupt

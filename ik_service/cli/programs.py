@@ -32,12 +32,13 @@ def _run(
     arguments: Sequence[str] | None = None,
     failure: int = 1,
     hint: bool = False,
-    interrupts: bool = False,
 ) -> int:
     """Call ``main`` of a program's module; turn errors into a message and an exit code."""
     atexit.register(gc.freeze)  # else Python takes 0.1 s to look for garbage before it ends
-    if interrupts:
-        catch_interrupts()
+    catch_interrupts()
+    for stream, mode in (('stdin', 'r'), ('stdout', 'w'), ('stderr', 'w')):
+        if getattr(sys, stream) is None:  # it was closed; else a file would get its number
+            setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115 (for good)
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == 'strict':
         sys.stdout.reconfigure(errors='backslashreplace')  # as on stderr
     try:
@@ -72,7 +73,7 @@ ik_conformance = partial(_run, 'ik_conformance', 'ik_service.extras.conformance.
 ik_place = partial(_run, 'ik_place', 'ik_service.extras.reach.place.main', failure=2, hint=True)
 """Places for the base of an arm from which it reaches given poses."""
 
-ik_ros = partial(_run, 'ik_ros', 'ik_service.cli.ros', interrupts=True)
+ik_ros = partial(_run, 'ik_ros', 'ik_service.cli.ros')
 """Calls of ROS 2 from a terminal, in the words of ros2cli."""
 
 ik_solve = partial(_run, 'ik_solve', 'ik_service.cli.solve.main', failure=2, hint=True)
@@ -94,14 +95,14 @@ def ik_demo(arguments: Sequence[str] | None = None) -> int:
         ``--once``.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    code = _run('ik_demo', 'ik_service.cli.demo.main', arguments, interrupts=True)
+    code = _run('ik_demo', 'ik_service.cli.demo.main', arguments)
     endless = '--once' not in arguments  # until Ctrl-C, which is no failure then
     return 0 if code == _INTERRUPTED and endless else code
 
 
 def ik_teleop(arguments: Sequence[str] | None = None) -> int:
     """Drive an arm by hand; Ctrl-C, after which the terminal is restored, is no failure."""
-    code = _run('ik_teleop', 'ik_service.cli.teleop', arguments, interrupts=True)
+    code = _run('ik_teleop', 'ik_service.cli.teleop', arguments)
     return 0 if code == _INTERRUPTED else code
 
 

@@ -16,7 +16,6 @@ import time
 import tty
 from typing import TYPE_CHECKING
 
-from ik_service.cli.interrupts import check_interrupts
 from ik_service.cli.ros import split_ros_arguments
 from ik_service.common.option_values import checked_option
 from ik_service.common.resources import require_ros
@@ -378,7 +377,6 @@ class Session:
     def run(self, client: TeleopClient, keyboard: bool) -> None:
         """Send commands until ``q``, or the end of the terminal."""
         while True:
-            check_interrupts()
             pressed = self._pressed(keyboard)
             now = time.monotonic()
             if pressed is None or 'q' in pressed:

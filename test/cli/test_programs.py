@@ -102,8 +102,8 @@ def test_the_entry_points_import_neither_numpy_nor_ros():
 
 
 PROGRAM = """
-import os, signal, weakref
-from ik_service.cli.interrupts import catch_interrupts, check_interrupts
+import os, signal, time, weakref
+from ik_service.cli.interrupts import catch_interrupts
 
 class Thing:
     pass
@@ -115,26 +115,29 @@ def interrupted_while_it_is_dropped(_):
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 catch_interrupts()
-check_interrupts()
 thing = Thing()
 watch = weakref.ref(thing, interrupted_while_it_is_dropped)
 del thing
 print('dropped', flush=True)
 try:
-    check_interrupts()
+    time.sleep({sleep})
 except KeyboardInterrupt:
     print('caught', flush=True)
 """
 
 
 def test_an_interrupt_that_python_drops_is_raised_again():
-    done = subprocess.run([sys.executable, '-c', PROGRAM], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, '-c', PROGRAM.format(sleep=60)], capture_output=True, text=True
+    )
     assert done.stdout.split() == ['dropped', 'caught'], done.stderr
     assert done.stderr == ''
 
 
 def test_other_errors_that_python_drops_are_still_reported():
-    program = PROGRAM.replace('os.kill(os.getpid(), signal.SIGINT)', "raise ValueError('other')")
+    program = PROGRAM.format(sleep=0).replace(
+        'os.kill(os.getpid(), signal.SIGINT)', "raise ValueError('other')"
+    )
     done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True)
     assert done.stdout.split() == ['dropped']
     assert 'ValueError: other' in done.stderr
@@ -163,6 +166,24 @@ def test_a_handled_interrupt_in_exec_leaves_the_exit_code_to_the_program(tmp_pat
     )
     done = subprocess.run([sys.executable, '-m', 'program'], cwd=tmp_path, check=False)
     assert done.returncode == 130
+
+
+@pytest.mark.parametrize(
+    ('words', 'code'),
+    [
+        ('ik_demo --once --urdf none.urdf <&- >&-', 2),
+        ('ik_teleop <&- >&-', 1),
+        ('ik_solve panda --random <&- >&- 2>&-', 0),
+        ('ik_node --help >/dev/full', 0),
+    ],
+)
+def test_closed_and_full_streams_end_no_program_with_a_traceback(words, code):
+    name, _, rest = words.partition(' ')
+    module = 'ros.node.main' if name == 'ik_node' else f'cli.programs {name}'
+    command = f'{sys.executable} -m ik_service.{module} {rest}'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.returncode == code
+    assert 'Traceback' not in done.stderr
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from ik_service.cli.demo.poses import box_between, out_of_reach, postures, square, start_posture
 from ik_service.cli.demo.text import clear_progress, progress, robot_text, say
-from ik_service.cli.interrupts import check_interrupts
 from ik_service.cli.solve.options import add_description_options, described_robot
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.option_values import checked_option
@@ -234,7 +233,6 @@ def _perform(
     from ik_service.ros.demo.demo_client import DemoClient
 
     def check() -> None:
-        check_interrupts()
         for child in children:
             child.check()
 

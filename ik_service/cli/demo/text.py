@@ -41,7 +41,7 @@ class Deviation:
 
 def enter_pressed() -> bool:
     """Return whether Enter was pressed in the terminal since the last call; never without one."""
-    if sys.stdin is None or not sys.stdin.isatty() or not select.select([sys.stdin], [], [], 0)[0]:
+    if not sys.stdin.isatty() or not select.select([sys.stdin], [], [], 0)[0]:
         return False
     return bool(sys.stdin.readline())
 

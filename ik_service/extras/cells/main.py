@@ -170,7 +170,7 @@ def supervise(arms: Sequence[Sequence[str]], simulation: Sequence[str], stop: St
         running = []
         if simulation:
             running.append(_Part('simulated arms', simulation))
-            stack.callback(running[0].process.end)
+            stack.callback(_end, [running[0].process], GRACE + 4.0)
         parts = [_Part(f'arms {number}', words) for number, words in enumerate(arms, 1)]
         stack.callback(_end, [part.process for part in parts], patience)
         running += parts
@@ -210,7 +210,7 @@ class _Part:
 def _end(children: Sequence[ChildProcess], patience: float) -> None:
     for child in children:
         if child.exit_code is None:
-            child.send(signal.SIGINT)
+            child.send(signal.SIGTERM)  # no traceback of one that is just starting Python
     for child in children:
         child.end(patience)
 

@@ -321,5 +321,8 @@ def shows_help(
     own = words[: words.index('--ros-args')] if '--ros-args' in words else words
     if not {'-h', '--help'} & {*own}:
         return False
-    print(_TEXT.format(name=name, summary=summary, page=page))
+    try:
+        print(_TEXT.format(name=name, summary=summary, page=page), flush=True)
+    except OSError:  # nobody reads it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return True
