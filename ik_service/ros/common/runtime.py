@@ -90,7 +90,10 @@ def run(program: Program, name: str = 'ik_service') -> int:
     while not finished.wait(_POLL_PERIOD) and not signals:
         pass
     stop.set()
-    if not finished.wait(stop.grace) and stop.grace > GRACE:
+    waited = 0.0
+    while (left := stop.grace - waited) > 0.0 and not finished.wait(left):
+        waited += left  # more may have been asked for meanwhile
+    if not finished.is_set() and stop.grace > GRACE:
         print(
             f'{name}: ended by force, as its end took longer than {stop.grace:g} s',
             file=sys.stderr,

@@ -89,6 +89,7 @@ def test_an_unexpected_error_shows_where_it_came_from():
         (signal.SIGINT, 'time.sleep(60)'),  # deaf
         (signal.SIGTERM, 'stop.wait(); 1 / 0'),  # breaks while it is taken down
         (signal.SIGINT, 'stop.wait(); time.sleep(0.3); print("cleaned up", flush=True)'),
+        (signal.SIGINT, 'stop.wait(); time.sleep(0.1); stop.grace = 9; time.sleep(1)'),
     ],
 )
 def test_signals_end_it_in_time_and_quietly(number, body):
