@@ -11,16 +11,18 @@ found by :mod:`~ik_service.model.package_folders`.
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 import errno
+from io import BytesIO
 import math
 import os
 from pathlib import Path
 import re
 from typing import BinaryIO
 from urllib.parse import unquote
+from xml.etree import ElementTree
 
 from ik_service.common.arguments import to_number
 from ik_service.common.regular_file import read_regular
@@ -187,32 +189,31 @@ def _error(filename: str, fault: str) -> MeshError:
 
 
 _HEAD = 2**20  # bytes from the start within which the <asset> of a file ends
-_COMMENT = re.compile(rb'<!--.*?-->', re.DOTALL)
-_ASSET = re.compile(rb'<(?:\w+:)?asset\b.*?</(?:\w+:)?asset\s*>', re.DOTALL)
-_UNIT = re.compile(rb'<(?:\w+:)?unit\b[^>]*?\bmeter\s*=\s*["\']([^"\']*)["\']', re.DOTALL)
 
 
 def collada_unit(file: BinaryIO) -> float:
     """
     Return the metres of a unit of a Collada file.
 
-    Of the ``<asset>`` of a document its ``<unit>`` counts, and ``<up_axis>`` does not: a URDF says
-    itself how a mesh is turned, and RViz turns none either.
+    Of the ``<asset>`` of a document its own ``<unit>`` counts, and ``<up_axis>`` does not: a URDF
+    says itself how a mesh is turned, and RViz turns none either.
 
     :param file: the file, open at its start; it is there again afterwards.
     :returns: 1 where the file states no unit.
     :raises ValueError: the unit is no length.
     """
-    head = file.read(_HEAD)
+    path: list[str] = []
+    head, text = BytesIO(file.read(_HEAD)), '1'
     file.seek(0)
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        head = head.decode('utf-16', 'replace').encode()
-    head = _COMMENT.sub(b'', head)
-    asset = _ASSET.search(head)
-    found = _UNIT.search(asset[0]) if asset else None
-    if found is None:
-        return 1.0
-    text = found[1].decode('ascii', 'replace').strip()
+    with suppress(ElementTree.ParseError):  # told by whoever reads the whole file
+        for event, element in ElementTree.iterparse(head, ('start', 'end')):
+            if event == 'end':
+                path.pop()
+                continue
+            path.append(element.tag.rpartition('}')[2])
+            if path[1:] == ['asset', 'unit']:
+                text = element.get('meter', '1').strip()
+                break
     unit = to_number(text)
     if not 0.0 < unit < math.inf:
         raise ValueError(f'its <unit meter="{text[:40]}"> is no length')

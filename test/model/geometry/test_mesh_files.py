@@ -331,6 +331,8 @@ UNITS = [
     ("<unit  name='centimeter'\n meter = '1e-2' ></unit>", 0.01),
     ('<unit name="meter"/>', 1.0),
     ('<!-- <unit meter="7"/> --><unit meter="2.5"/>', 2.5),
+    ('<extra><technique profile="x"><unit meter="7"/></technique></extra>', 1.0),
+    ('<extra><unit meter="7"/></extra><unit meter="2.5"/>', 2.5),
 ]
 
 
@@ -351,7 +353,7 @@ def test_the_unit_is_read_in_other_encodings(encoding):
 
 
 def test_prefixed_elements_are_read():
-    text = '<c:COLLADA><c:asset><c:unit meter="0.1"/></c:asset></c:COLLADA>'
+    text = '<c:COLLADA xmlns:c="c"><c:asset><c:unit meter="0.1"/></c:asset></c:COLLADA>'
     assert collada_unit(io.BytesIO(text.encode())) == 0.1
     assert collada_unit(io.BytesIO(b'')) == 1.0
 
