@@ -455,6 +455,9 @@ class TargetFollower:
         else:
             found = passage.solve(T_base_tip, last, at, settings.branch_time)
         result, moving = found.result, None
+        if anchor is not None and motion.still and not (anchor.reached or result.success):
+            result = passage.nearby.as_near(anchor.posture, T_base_tip, result)
+            found = PosturePath(result, result.q[None])
         if at is not None and result.success and not (motion.still or found.changes):
             solve = passage.nearby.next.position
             moving = MovingGoal(solve, T_base_tip, result.q, motion, at, limits)
@@ -499,7 +502,7 @@ class TargetFollower:
             self.configuration_changes += goes_on and found.changes
         if posture is not None:
             away = np.inf if anchor is None else largest(np.abs(posture - anchor.posture))
-            if away > NEAR:
+            if away > (NEAR if found.result.success else 0.0):
                 anchor = Anchor(T_base_tip, posture, found.result.success)
         movable = self.limits.movable
         goal = TargetGoal(T_base_tip, found.result, posture, movable, moving, path, anchor)

@@ -157,7 +157,7 @@ def _ease(velocity: np.ndarray) -> np.ndarray:
 _CLEARLY_NEARER = 0.5
 """Share of the error below which the nearest pose of another configuration is preferred."""
 
-_AS_NEAR = 1e-3  # error up to which the pose in the present configuration is near enough [m, rad]
+_AS_NEAR = 1e-3  # error of a pose that is near enough, or difference of two that are [m, rad]
 
 
 class NearbySolver:
@@ -225,6 +225,18 @@ class NearbySolver:
         there = anywhere if self.bounded else self._descent.solve(T_base_target, anywhere.q)
         stay = _error(here) <= max(_error(there) / _CLEARLY_NEARER, _AS_NEAR)
         return replace(here if stay else there, status=anywhere.status)
+
+    def result_at(self, q: np.ndarray, T_base_target: np.ndarray, like: IkResult) -> IkResult:
+        """Return the result for a posture (n,), all else as in a result for the same pose."""
+        error = pose_error(self.chain.forward(q), T_base_target)
+        error[np.array(self.beside.options.task_weights) == 0.0] = 0.0
+        off = math.hypot(*error[:3]), math.hypot(*error[3:])
+        return replace(like, q=q, position_error=off[0], orientation_error=off[1])
+
+    def as_near(self, q: np.ndarray, T_base_target: np.ndarray, nearest: IkResult) -> IkResult:
+        """Return the result at a posture (n,) that is almost as near as the nearest, or that."""
+        there = self.result_at(q, T_base_target, nearest)
+        return there if _error(there) <= _error(nearest) + _AS_NEAR else nearest
 
     def _distance(self, q: np.ndarray, T_base_target: np.ndarray) -> float:
         return math.hypot(*pose_error(self.chain.forward(q), T_base_target))

@@ -12,12 +12,10 @@ whose path the tip swings least.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-import math
 
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.pose_error import pose_error
 from ik_service.motion.tracking.nearby_solver import NEAR, NearbySolver
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
@@ -294,14 +292,8 @@ class SingularPassage:
     def _kept(self, T_base_target: np.ndarray, last: np.ndarray, other: IkResult) -> PosturePath:
         """Return the path to the nearest pose that needs no leap."""
         q = self._least.solve(T_base_target, last).q
-        error = pose_error(self._chain.forward(q), T_base_target)
-        least = replace(
-            other,
-            status=IkStatus.NO_SOLUTION,
-            q=q,
-            position_error=math.hypot(*error[:3]),
-            orientation_error=math.hypot(*error[3:]),
-        )
+        least = self.nearby.result_at(q, T_base_target, like=other)
+        least = replace(least, status=IkStatus.NO_SOLUTION)
         return PosturePath(least, q[None])
 
     def _path_to(

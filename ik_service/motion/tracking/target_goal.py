@@ -27,16 +27,14 @@ _NEARLY_THERE = 0.06  # the same, up to when they go straight to where it is by 
 _BESIDE, _TURNED_LITTLE = 2e-3, 0.01
 """Distance [m] and angle [rad] of targets from an anchor that are solved from its posture."""
 
-_REPEATED = 1e-3  # the same as a share of that, for targets out of reach
-
 
 class Anchor(NamedTuple):
     """
     Pose and posture from which all targets close by are solved.
 
     From solution to solution, a redundant arm would drift along its self-motion while its target
-    trembles. One whose target is out of reach would creep along postures that are almost as near
-    while the target is repeated; when that trembles, starting anew each time would be less even.
+    trembles, and one whose target is out of reach would creep along postures that are almost as
+    near.
 
     :ivar T_base_tip: (4, 4) the pose.
     :ivar posture: (n,) the solution for it, or the nearest posture [rad] or [m].
@@ -50,8 +48,7 @@ class Anchor(NamedTuple):
     def is_near(self, T_base_tip: np.ndarray) -> bool:
         """Whether a pose (4, 4) is to be solved from here."""
         error = pose_error(self.T_base_tip, T_base_tip)
-        off = math.hypot(*error[:3]) / _BESIDE, math.hypot(*error[3:]) / _TURNED_LITTLE
-        return max(off) <= (1.0 if self.reached else _REPEATED)
+        return math.hypot(*error[:3]) <= _BESIDE and math.hypot(*error[3:]) <= _TURNED_LITTLE
 
 
 class TargetGoal(MotionGoal):

@@ -445,6 +445,22 @@ def test_an_arm_at_a_target_that_trembles_does_not_drift(solver, stamped):
     assert np.abs(drift).max() < 1e-3
 
 
+def test_an_arm_whose_target_out_of_reach_trembles_comes_to_rest(solver):
+    """Whatever is hardly nearer is no reason to move; what is nearer by more is."""
+    rig, random, rows = Rig(solver, READY), np.random.default_rng(1), []
+    goal = pose_beside(solver, READY, [0.6, 0.3, 0.2])
+    for _ in range(150):
+        trembling = goal.copy()
+        trembling[:3, 3] += 5e-4 * random.uniform(-1.0, 1.0, 3)
+        rig.measure()
+        rig.follower.set_target(trembling)
+        rig.tick(2)
+        rows.append(rig.q)
+    assert np.ptp(rows[-50:], axis=0).max() == 0.0
+    before, goal[:3, 3] = rig.follower.target[1], goal[:3, 3] - [0.0015, 0.0007, 0.0005]
+    assert rig.follower.set_target(goal).position_error < before.position_error - 1e-3
+
+
 @pytest.mark.parametrize('stamped', [True, False])
 def test_an_arm_whose_target_out_of_reach_is_repeated_comes_to_rest(solver, stamped):
     rig = Rig(solver, READY)
