@@ -11,7 +11,7 @@ absent; where none can be written they are found anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 import hashlib
 from itertools import combinations
@@ -185,8 +185,8 @@ class CheckedRobot:
     :ivar unchecked_links: links that the SRDF checks with nothing.
     :ivar left_out: by link why something of it is left out.
     :ivar disabled_pairs: pairs of links that are not checked, with the reason.
-    :ivar pairs: indices of the parts that are checked with each other.
-    :ivar arrays: all of that for the kernels.
+    :ivar loose_links: pairs of links that have parts, on different rigid bodies.
+    :ivar arrays: all of that for the kernels, with the pairs of parts that are checked.
     :ivar home_contacts: pairs of links that collide at home, where no SRDF disables any pairs.
     :ivar rest: (m,) the independent joints at 0, or at the limit next to 0.
     :ivar home: (m,) the joints of the default chain in the middle of their limits, the others at
@@ -201,6 +201,8 @@ class CheckedRobot:
         self.movable_joints = robot.movable_joint_names
         self.bodies = RigidBodies(robot, self.joint_names)
         self.parts, self.left_out, self.solids = robot_parts(robot, self.bodies, skip_faulty)
+        of = {part.owner: part.body for part in self.parts}
+        self.loose_links = [(a, b) for a, b in combinations(of, 2) if of[a] != of[b]]
         self.unchecked_links = frozenset(robot.semantics.unchecked_links)
         self.rest = _rest(robot, self.joint_names)
         self.home = np.concatenate([middle, self.rest[len(middle) :]])
@@ -208,12 +210,8 @@ class CheckedRobot:
         given = given_pairs(robot.semantics, robot.links)
         pairs = without_enabled(known_pairs(self), robot.semantics) if given is None else given
         self.disabled_pairs: Mapping[frozenset[str], str] = MappingProxyType(pairs)
-        self.pairs = tuple(
-            (i, j)
-            for i, j in self.loose_pairs()
-            if frozenset((self.parts[i].owner, self.parts[j].owner)) not in self.disabled_pairs
-        )
-        self.arrays = robot_arrays(self.bodies.arrays, self.parts, self.pairs)
+        links = [pair for pair in self.loose_links if frozenset(pair) not in pairs]
+        self.arrays = robot_arrays(self.bodies.arrays, self.parts, self.pairs_of(links))
         self.home_contacts = home_contacts(self) if given is None else ()
 
     @property
@@ -226,10 +224,13 @@ class CheckedRobot:
             threads.workspace = Workspace(self.joint_names, self.bodies.count)
             return threads.workspace
 
-    def loose_pairs(self) -> list[tuple[int, int]]:
-        """Return the pairs of parts of different rigid bodies."""
-        pairs = combinations(range(len(self.parts)), 2)
-        return [(i, j) for i, j in pairs if self.parts[i].body != self.parts[j].body]
+    def pairs_of(self, links: Iterable[tuple[str, str]]) -> np.ndarray:
+        """Return the pairs of parts of pairs of links as indices (k, 2)."""
+        of: dict[str, list[int]] = {}
+        for number, part in enumerate(self.parts):
+            of.setdefault(part.owner, []).append(number)
+        found = [np.stack(np.meshgrid(of[a], of[b], indexing='ij'), -1) for a, b in links]
+        return np.concatenate([np.empty((0, 2), np.int64), *(p.reshape(-1, 2) for p in found)])
 
 
 def _chain_joints(robot: Robot) -> tuple[tuple[str, ...], np.ndarray]:
@@ -362,27 +363,21 @@ def _found_pairs(model: CheckedRobot) -> Pairs:
     found = dict.fromkeys(_adjacent(model), 'adjacent')
     for pair in _moved_by_one_joint(model):
         found.setdefault(pair, 'moved by one joint')
-    undecided = [(i, j) for i, j in model.loose_pairs() if _owners(model, i, j) not in found]
+    undecided = [pair for pair in model.loose_links if frozenset(pair) not in found]
     counts: dict[frozenset[str], int] = {}
     postures = random_postures(model, POSTURES)
     for seen in range(0, POSTURES, _CHUNK):
         if not undecided:
             break
-        arrays = robot_arrays(model.bodies.arrays, model.parts, undecided)
+        arrays = robot_arrays(model.bodies.arrays, model.parts, model.pairs_of(undecided))
         for q in postures[seen : seen + _CHUNK]:
             for pair in _colliding(model, arrays, q):
                 counts[pair] = counts.get(pair, 0) + 1
         least = NEARLY_ALWAYS * POSTURES - (POSTURES - seen - _CHUNK)
-        undecided = [(i, j) for i, j in undecided if counts.get(_owners(model, i, j), 0) >= least]
-    for i, j in undecided:
-        share = 100 * counts[_owners(model, i, j)] / POSTURES
-        found[_owners(model, i, j)] = f'in collision in {share:g} % of random postures'
+        undecided = [pair for pair in undecided if counts.get(frozenset(pair), 0) >= least]
+    for pair in map(frozenset, undecided):
+        found[pair] = f'in collision in {100 * counts[pair] / POSTURES:g} % of random postures'
     return found
-
-
-def _owners(model: CheckedRobot, i: int, j: int) -> frozenset[str]:
-    """Return the links of two parts."""
-    return frozenset((model.parts[i].owner, model.parts[j].owner))
 
 
 def random_postures(model: CheckedRobot, count: int) -> np.ndarray:

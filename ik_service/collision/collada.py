@@ -21,7 +21,7 @@ import numpy as np
 
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
 
-Faces = tuple[np.ndarray, Sequence[Sequence[int]]]
+Faces = tuple[np.ndarray, np.ndarray | Sequence[Sequence[int]]]
 """Vertices (V, 3) [unit of the file], and for each face the indices of its corners."""
 
 _SHAPES = ('triangles', 'polylist', 'polygons', 'trifans', 'tristrips')
@@ -143,17 +143,17 @@ def _parts(
     primitive: Element, counts: Sequence[int], rows: Sequence[Sequence[int]]
 ) -> Sequence[Sequence[int]]:
     """Part rows of indices into faces of so many corners each."""
-    row = [*chain(*rows)]
+    row = (*chain(*rows),)
     if sum(counts) != len(row):
         raise ValueError(f'its <{primitive.tag}> hold {len(row)} corners, not {sum(counts)}')
     return [row[end - count : end] for count, end in zip(counts, accumulate(counts), strict=True)]
 
 
 def _indices(primitive: Element, element: Element) -> list[int]:
-    text = element.text or ''
-    if re.search(r'[^\s\d]', text) or len(element):
+    words = [*_words(element)]
+    if len(element) or not all(word.isdecimal() for word in words):
         raise ValueError(f'its <{primitive.tag}> hold something else than indices')
-    return [*map(int, text.split())]
+    return [int(word) for word in words]
 
 
 def _vertices(primitive: Element, named: Mapping[str, Element]) -> np.ndarray:
@@ -179,7 +179,12 @@ def _vertices(primitive: Element, named: Mapping[str, Element]) -> np.ndarray:
 
 
 def _floats(element: Element) -> np.ndarray:
-    return np.array((element.text or '').split(), dtype=np.float64)
+    return np.fromiter((float(word) for word in _words(element)), np.float64)
+
+
+def _words(element: Element) -> Iterator[str]:
+    """Yield the words of a text one by one, not keeping Python's lock for all of them."""
+    return (match[0] for match in re.finditer(r'\S+', element.text or ''))
 
 
 def _named(element: Element, attribute: str, elements: Mapping[str, _T]) -> _T:

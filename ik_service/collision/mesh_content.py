@@ -1,17 +1,17 @@
 """
-Content of mesh files as Coal's reader takes it whole.
+Content of STL, OBJ, OFF, PLY and Collada files: triangles, read whole or not at all.
 
-That reader (Assimp, and Coal 3.0.3 around it) is fragile: PLY files that are cut off or hold
-other elements before the vertices crash it, comments in OFF files hang it, empty lines cost PLY
-files a face, and Collada or OBJ files of two materials their corners. So it is given STL and OBJ
-files alone that were looked through before, and as an OBJ file the polygons of other formats,
-which are read here.
+Python code, and not Coal's reader: that keeps Python's lock while it reads, which would stop the
+commands of an arm, and is fragile (PLY files that are cut off crash it, comments in OFF files hang
+it, polygons lose triangles, and what it does not know it passes over).
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
+from itertools import islice
 import re
 import struct
 from typing import Any
@@ -19,120 +19,138 @@ from typing import Any
 import numpy as np
 
 from ik_service.collision.collada import Faces, read_collada
+from ik_service.collision.polygons import parted
 from ik_service.collision.shapes import MOST_TRIANGLES
 
 
-def content_for_coal(data: bytes, suffix: str) -> bytes:
+def read_triangles(data: bytes, suffix: str) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return the content of an STL or OBJ file that Coal is to read instead, or that content itself.
-
-    :param suffix: of the file's name, such as ``.stl``.
-    :raises ValueError: it cannot be read whole.
-    """
-    if suffix == '.obj':
-        return _plain_obj(data)
-    _check_stl(data)
-    return data
-
-
-def read_faces(data: bytes, suffix: str) -> Faces:
-    """
-    Return the faces of an OFF, PLY or Collada file; those of less than three corners are none.
+    Return the triangles of a file; polygons are parted, faces of less than three corners are none.
 
     :param suffix: of the file's name, such as ``.ply``.
+    :returns: (k, 3) vertices in the file's unit, and (m, 3) the indices of each triangle's.
     :raises ValueError: it cannot be read whole.
     """
-    read = {'.off': _read_off, '.ply': _read_ply, '.dae': read_collada}[suffix]
-    points, found, first = [], list[Sequence[int]](), 0
-    for vertices, faces in read(data):
+    points, triangles, first = [], list[np.ndarray](), 0
+    for vertices, faces in _READERS[suffix](data):
         if not np.isfinite(vertices).all():
             raise ValueError('a vertex is not finite')
-        for face in faces:
-            if min(face, default=0) < 0 or max(face, default=-1) >= len(vertices):
-                raise ValueError(f'a face has not {len(face)} of the {len(vertices)} vertices')
-            if len(face) > 2:
-                found.append([first + corner for corner in face])
+        for corners in _by_size(faces):
+            if not ((corners >= 0) & (corners < len(vertices))).all():
+                size = corners.shape[1]
+                raise ValueError(f'a face has not {size} of the {len(vertices)} vertices')
+            triangles.append(first + parted(vertices, corners))
         points.append(vertices)
         first += len(vertices)
-        if len(found) > MOST_TRIANGLES or first > 3 * MOST_TRIANGLES:
+        if sum(map(len, triangles)) > MOST_TRIANGLES or first > 3 * MOST_TRIANGLES:
             raise ValueError(f'it holds more than {MOST_TRIANGLES} faces, or thrice the vertices')
-    if not found:
+    if not triangles:
         raise ValueError('it holds no faces')
-    return np.concatenate(points), found
+    return np.concatenate(points), np.concatenate(triangles)
 
 
-def as_obj(vertices: np.ndarray, faces: Sequence[Sequence[int]]) -> bytes:
-    """Return faces as an OBJ file."""
-    rows = [f'v {x:.9g} {y:.9g} {z:.9g}' for x, y, z in vertices.tolist()]
-    rows += ['f ' + ' '.join([str(1 + corner) for corner in face]) for face in faces]
-    return '\n'.join(rows).encode()
-
-
-_NUMBER = rb'[-+]?+(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?+\d++)?+'
-_CORNER = rb'-?+\d++(?:/-?+\d*+){0,2}+'
-_NAME_IN_STL = re.compile(rb'(?<![^\r\n])([ \t]*(?:end)?solid\b)[^\r\n]*')
-_TEXT_STL = re.compile(
-    rb'(?:solid\s++(?:facet\s++normal(?:\s++\S++){3}\s++outer\s++loop\s++'
-    rb'(?:vertex(?:\s++(?:%b|[-+]?nan|[-+]?inf)){3}\s++){3}endloop\s++endfacet\s++)*+'
-    rb'endsolid[\s\0]*+)++' % _NUMBER
-)
-
-
-def _check_stl(data: bytes) -> None:
-    if len(data) == 84 + 50 * int.from_bytes(data[80:84], 'little'):
+def _by_size(faces: np.ndarray | Sequence[Sequence[int]]) -> Iterator[np.ndarray]:
+    """Yield the faces of at least three corners as arrays, one (m, n) for those of n corners."""
+    if isinstance(faces, np.ndarray):
+        yield faces
         return
-    text = data.removeprefix(codecs.BOM_UTF8)
-    if not _TEXT_STL.fullmatch(_NAME_IN_STL.sub(rb'\1', text)):
-        raise ValueError(
-            'it is cut off, or neither a binary STL file of the length that it says nor a text '
-            'of facets with three corners, from solid to endsolid'
-        )
+    sizes = [len(face) for face in faces]
+    for size in sorted({*sizes} - {0, 1, 2}):
+        # Not np.array(), which keeps Python's lock.
+        corners = (corner for face in faces if len(face) == size for corner in face)
+        yield np.fromiter(corners, np.int64, size * sizes.count(size)).reshape(-1, size)
 
 
-_LOST_IN_OBJ = re.compile(
-    rb'^(?:v(?![tnp]\b)(?!(?:[ \t]++%(n)b){3}(?:[ \t]++%(n)b|(?:[ \t]++%(n)b){3})?[ \t]*+(?:#|$))'
-    rb'|fo?+(?!(?:[ \t]++%(c)b){3,}+[ \t]*+(?:#|$))'
-    rb'|(?:surf|call|bzp|bsp|cdc|cdp)[ \t]).*' % {b'n': _NUMBER, b'c': _CORNER},
-    re.MULTILINE,
+_FACETS = np.dtype([('normal', '<f4', 3), ('corners', '<f4', (3, 3)), ('attribute', '<u2')])
+_NUMBER = rb'([-+]?+(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?+\d++)?+|[-+]?(?:nan|inf))'
+_TEXT_STL = re.compile(
+    rb'\s*+(?:facet\s++normal(?:\s++\S++){3}\s++outer\s++loop%b\s++endloop\s++endfacet\b'
+    rb'|(?P<begin>solid\b)[^\n]*|(?P<end>endsolid\b)[^\n]*)'
+    % (rb'\s++vertex\s++%b\s++%b\s++%b' % ((_NUMBER,) * 3) * 3)
 )
-_REWRITTEN_IN_OBJ = [
-    (re.compile(pattern, re.MULTILINE), written)
-    for pattern, written in (
-        (rb'\\[ \t]*\n', b' '),  # lines that go on
-        (rb'^[ \t]+', b''),
-        (rb'([ \t][-+]?)\.(?=\d)', rb'\g<1>0.'),
-        (rb'^(?:usemtl|mtllib|o|g|s|mg)\b.*', b''),
-    )
-]
-_BESIDE_CORNER = re.compile(rb'(?<=\d)/[-/\d]*')  # numbers of a texture and a normal
 
 
-def _plain_obj(data: bytes) -> bytes:
-    """Return an OBJ file as one mesh, spelt as Coal expects it; what it passes over is refused."""
-    data = data.replace(b'\r\n', b'\n').replace(b'\r', b'\n')
-    for pattern, written in _REWRITTEN_IN_OBJ:
-        data = pattern.sub(written, data)
-    lost = _LOST_IN_OBJ.search(data)
-    if lost:
-        raise ValueError(f'{lost[0][:60].decode("ascii", "replace")!r} cannot be read')
-    return _BESIDE_CORNER.sub(b'', data)
+def _read_stl(data: bytes) -> Iterator[Faces]:
+    if len(data) == 84 + 50 * int.from_bytes(data[80:84], 'little'):
+        points = np.frombuffer(data, _FACETS, offset=84)['corners'].reshape(-1, 3).astype(float)
+    else:
+        numbers = (number for row in _text_facets(data) for number in row)
+        points = np.fromiter(numbers, float).reshape(-1, 3)
+    yield points, np.arange(len(points)).reshape(-1, 3)
+
+
+def _text_facets(data: bytes) -> Iterator[Iterator[float]]:
+    text = data.removeprefix(codecs.BOM_UTF8).replace(b'\r', b'\n').rstrip(b'\0 \t\n')
+    inside, place = False, 0
+    while place < len(text) or inside:
+        match = _TEXT_STL.match(text, place)
+        begins = match and match['begin'] is not None
+        if match is None or begins == inside:
+            raise ValueError(
+                'it is cut off, or neither a binary STL file of the length that it says nor a '
+                'text of facets with three corners, from solid to endsolid'
+            )
+        place = match.end()
+        if begins or match['end']:
+            inside = bool(begins)
+        else:
+            yield map(float, match.groups()[:9])
+
+
+_LONG_LINE = re.compile(rb'\\[ \t]*\r?\n')
+_BESIDE_FACES = (b'vt', b'vn', b'vp')
+_SURFACES = (b'surf', b'call', b'bzp', b'bsp', b'cdc', b'cdp')
+
+
+def _read_obj(data: bytes) -> Iterator[Faces]:
+    points, faces = list[float](), list[tuple[int, ...]]()
+    for line in BytesIO(_LONG_LINE.sub(b' ', data).replace(b'\r', b'\n')):
+        word, *values = line.partition(b'#')[0].split() or [b'']
+        try:
+            if word == b'v':
+                points += _vertex_of_obj(values)
+            elif word in (b'f', b'fo'):
+                faces.append(_face_of_obj(values, len(points) // 3))
+            elif (word[:1] in (b'v', b'f') and word not in _BESIDE_FACES) or word in _SURFACES:
+                raise ValueError(word)
+        except (ValueError, ArithmeticError) as error:
+            shown = line.strip()[:60].decode('ascii', 'replace')
+            raise ValueError(f'{shown!r} cannot be read') from error
+    yield np.array(points).reshape(-1, 3), faces
+
+
+def _vertex_of_obj(values: Sequence[bytes]) -> list[float]:
+    """Return x, y and z, which a fourth number divides; three further ones are a colour."""
+    if len(values) not in (3, 4, 6):
+        raise ValueError(len(values))
+    row = [float(value) for value in values]
+    return [number / row[3] for number in row[:3]] if len(row) == 4 else row[:3]
+
+
+def _face_of_obj(values: Sequence[bytes], count: int) -> tuple[int, ...]:
+    """Return the indices of corners; negative ones count back from the last vertex before."""
+    if len(values) < 3:
+        raise ValueError(len(values))
+    corners = (int(value.partition(b'/')[0]) for value in values)
+    return tuple(corner - 1 if corner >= 0 else count + corner for corner in corners)
 
 
 def _read_off(data: bytes) -> Iterator[Faces]:
-    rows = [line.split() for line in re.sub(rb'#.*', b'', data).splitlines()]
-    rows = [row for row in rows if row]
-    head = rows[0].pop(0) if rows and rows[0][0].endswith(b'OFF') else b'OFF'
-    if b'n' in head or b'BINARY' in rows[0]:
+    lines = BytesIO(re.sub(rb'#.*', b'', data.replace(b'\r', b'\n')))
+    rows = filter(None, map(bytes.split, lines))
+    counts = next(rows, [])
+    head = counts.pop(0) if counts and counts[0].endswith(b'OFF') else b'OFF'
+    if b'n' in head or b'BINARY' in counts:
         raise ValueError('an OFF file that is binary or of more dimensions is not read')
-    counts, *rows = filter(None, rows)
-    vertices, faces = map(int, counts[:2])
-    if not 0 <= vertices <= len(rows) == vertices + faces:
-        raise ValueError('it does not hold as many rows as it says')
+    vertices, faces = map(int, (counts or next(rows, []))[:2])
     size = 4 if b'4' in head else 3  # the fourth divides the others
-    points = np.array([[*map(float, row[:size])] for row in rows[:vertices]]).reshape(-1, size)
+    numbers = (float(number) for row in islice(rows, vertices) for number in row[:size])
+    points = np.fromiter(numbers, float, vertices * size).reshape(-1, size)
     if size == 4:
         points = points / points[:, 3:]
-    corners = [[*map(int, row[: 1 + int(row[0])])] for row in rows[vertices:]]
+    corners = [tuple(map(int, row[: 1 + int(row[0])])) for row in islice(rows, faces)]
+    if len(corners) != faces or next(rows, None) is not None:
+        raise ValueError('it does not hold as many rows as it says')
     if not all(len(face) == 1 + face[0] for face in corners):
         raise ValueError('a face is cut off')
     yield points[:, :3], [face[1:] for face in corners]
@@ -241,3 +259,12 @@ class _PlyValues:
         rest = self._data[self._place :]
         if rest if isinstance(rest, list) else rest.strip():
             raise ValueError('it is longer than it says')
+
+
+_READERS: dict[str, Callable[[bytes], Iterator[Faces]]] = {
+    '.stl': _read_stl,
+    '.obj': _read_obj,
+    '.off': _read_off,
+    '.ply': _read_ply,
+    '.dae': read_collada,
+}

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import numpy as np
 
-from ik_service.collision.mesh_content import as_obj, content_for_coal, read_faces
-from ik_service.collision.shapes import FARTHEST, load_coal, Mesh, MOST_TRIANGLES
+from ik_service.collision.mesh_content import read_triangles
+from ik_service.collision.shapes import FARTHEST, Mesh, MOST_TRIANGLES
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import ArgumentError
 from ik_service.model.geometry.gltf import GltfPart, read_gltf
@@ -50,8 +49,8 @@ class MeshReader:
                 raise MeshError(path, f'cannot be read: {reason}') from error
             except MeshError:
                 raise
-            except Exception as error:  # errors of Coal and its reader, among others
-                raise MeshError(path, f'cannot be read: {_told(error)}') from error
+            except Exception as error:
+                raise MeshError(path, f'cannot be read: {error}') from error
         return self._meshes[mesh]
 
     def _read(self, path: Path, scale: tuple[float, float, float]) -> Mesh:
@@ -64,21 +63,10 @@ class MeshReader:
                 data, lambda name: self._counted(path, read_beside(path, name, LARGEST_FILE))
             )
             return _from_gltf(parts, scale)
-        unit = collada_unit(BytesIO(data)) if suffix == '.dae' else 1.0  # which Coal passes over
+        unit = collada_unit(BytesIO(data)) if suffix == '.dae' else 1.0
         scales = unit * np.array(scale)
-        if suffix in ('.stl', '.obj'):
-            content = content_for_coal(data, suffix)
-        else:
-            vertices, faces = read_faces(data, suffix)
-            if all(len(face) == 3 for face in faces):
-                return Mesh(vertices * scales, faces)
-            content, suffix = as_obj(vertices, faces), '.obj'
-        if content is data:
-            return _by_coal(path, scales)
-        with NamedTemporaryFile(suffix=suffix) as file:
-            file.write(content)
-            file.flush()
-            return _by_coal(Path(file.name), scales)
+        vertices, triangles = read_triangles(data, suffix)
+        return Mesh(vertices * scales, triangles)
 
     def _counted(self, path: Path, data: bytes) -> bytes:
         self._sum += len(data)
@@ -98,24 +86,3 @@ def _from_gltf(parts: Sequence[GltfPart], scale: tuple[float, float, float]) -> 
     triangles = [part.triangles + start for part, start in zip(parts, starts, strict=True)]
     vertices = np.concatenate([part.vertices for part in parts])
     return Mesh(vertices * scale, np.concatenate(triangles))
-
-
-def _by_coal(path: Path, scale: np.ndarray) -> Mesh:
-    model = load_coal().MeshLoader().load(str(path), scale)
-    if not 0 < model.num_tris <= MOST_TRIANGLES:
-        raise ArgumentError('triangles', f'there are {model.num_tris}')
-    rows = [[t[0], t[1], t[2]] for t in map(model.tri_indices, range(model.num_tris))]
-    triangles = np.array(rows)
-    vertices = np.array(model.vertices()).reshape(-1, 3)
-    used = np.zeros(len(vertices), bool)
-    used[triangles] = True
-    if not used.all():  # some triangles have the corners of others
-        raise ValueError('Coal does not read all of it')
-    return Mesh(vertices, triangles)
-
-
-def _told(error: Exception) -> str:
-    """Return the message of Coal's reader, which follows its place in the source."""
-    lines = str(error).partition('message: ')[2] or str(error)
-    said = [line.strip() for line in lines.splitlines() if line.strip()]
-    return ' '.join(line for line in said if not line.startswith(('Hint', 'Could not load')))[:300]

@@ -24,15 +24,16 @@ from ik_service.collision.shapes import Capsule, Cone, Mesh, Plane, Shape
 from ik_service.common.transforms import rigid_transform, rotation_from_z_to
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 
-_LARGEST = 1000  # triangles of a piece
+_SMALLEST, _MOST_PIECES = 1000, 64  # triangles of a piece; their pairs are the square of these
 
 
 def pieces_of(shape: Shape) -> Iterator[Shape]:
     """Yield the pieces of a large mesh, or a shape as it is."""
-    if not isinstance(shape, Mesh) or len(shape.triangles) <= _LARGEST:
+    if not isinstance(shape, Mesh) or len(shape.triangles) <= _SMALLEST:
         yield shape
         return
-    for cluster in clusters(shape.vertices[shape.triangles], _LARGEST):
+    largest = max(_SMALLEST, -(-len(shape.triangles) // _MOST_PIECES))
+    for cluster in clusters(shape.vertices[shape.triangles], largest):
         corners, triangles = np.unique(shape.triangles[cluster], return_inverse=True)
         yield Mesh(shape.vertices[corners], triangles.reshape(-1, 3))
 

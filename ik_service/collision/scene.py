@@ -95,11 +95,10 @@ class _RuledRobot:
         """The same for the kernels, with the pairs that are checked."""
         if not any(self.rules):
             return self._model.arrays
-        own = self._model.parts
-        pairs = [
-            (i, j) for i, j in self._model.loose_pairs() if not self.may_touch(own[i], own[j])
-        ]
-        return robot_arrays(self._model.bodies.arrays, self.parts, pairs)
+        model = self._model
+        of = {part.owner: part for part in model.parts}
+        checked = [(a, b) for a, b in model.loose_links if not self.may_touch(of[a], of[b])]
+        return robot_arrays(model.bodies.arrays, self.parts, model.pairs_of(checked))
 
     def _padded(self) -> Iterator[Part]:
         bodies, unchecked = self._model.bodies, self._model.unchecked_links
@@ -296,7 +295,8 @@ class Scene:
         """The robot with attached objects, as the kernels take it."""
         if not self._attached:
             return self._ruled.arrays
-        return with_parts(self._ruled.arrays, self._attached, [*self._pairs_of_attached()])
+        pairs = np.array([*self._pairs_of_attached()], np.int64).reshape(-1, 2)
+        return with_parts(self._ruled.arrays, self._attached, pairs)
 
     @property
     def _world(self) -> WorldArrays:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Sequence, Sized
 from typing import NamedTuple
 
 import numpy as np
@@ -130,10 +130,8 @@ class Buffers(NamedTuple):
     near: np.ndarray
 
 
-def robot_arrays(
-    bodies: BodyArrays, parts: Sequence[Part], pairs: Iterable[tuple[int, int]]
-) -> RobotArrays:
-    """Return a robot as arrays; pairs: indices of the parts that are checked with each other."""
+def robot_arrays(bodies: BodyArrays, parts: Sequence[Part], pairs: np.ndarray) -> RobotArrays:
+    """Return a robot as arrays; pairs: (k, 2) parts that are checked with each other."""
     count = len(bodies.parents) + 1
     nothing = RobotArrays(
         *bodies,
@@ -153,14 +151,12 @@ def robot_arrays(
     return with_parts(nothing, parts, pairs)
 
 
-def with_parts(
-    robot: RobotArrays, parts: Sequence[Part], pairs: Iterable[tuple[int, int]]
-) -> RobotArrays:
+def with_parts(robot: RobotArrays, parts: Sequence[Part], pairs: np.ndarray) -> RobotArrays:
     """
     Return a robot with further parts.
 
-    :param pairs: indices of parts, those of the robot first, that are checked with each other as
-        well.
+    :param pairs: (k, 2) indices of parts, those of the robot first, that are checked with each
+        other as well.
     """
     bodies = np.append(robot.bodies, np.array([part.body for part in parts], np.int64))
     spheres = np.array([*robot.spheres, *(part.sphere for part in parts)]).reshape(-1, 4)
@@ -168,7 +164,7 @@ def with_parts(
     for body in {part.body for part in parts}:
         around[body] = _sphere_around(spheres[bodies == body])
     covers = [part.covers for part in parts]
-    groups, grouped = _grouped(pairs, bodies.tolist(), len(robot.pairs))
+    groups, grouped = _grouped(pairs, bodies, len(robot.pairs))
     changed = {
         'body_spheres': around,
         'body_starts': np.searchsorted(np.sort(bodies), np.arange(len(around) + 1)),
@@ -206,20 +202,21 @@ def grown(robot: RobotArrays, margin: float) -> RobotArrays:
     return robot._replace(body_spheres=bodies, spheres=spheres, outlines=outlines, covers=covers)
 
 
-def _grouped(
-    pairs: Iterable[tuple[int, int]], bodies: Sequence[int], first: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _grouped(pairs: np.ndarray, bodies: np.ndarray, first: int) -> tuple[np.ndarray, np.ndarray]:
     """Return groups and pairs as :class:`RobotArrays`, behind the ``first`` pairs there are."""
-    groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for i, j in pairs:
-        groups.setdefault((bodies[i], bodies[j]), []).append((i, j))
-    ends = [first, *(first + _ends([*groups.values()])).tolist()]
-    rows = [(*key, *ends[k : k + 2]) for k, key in enumerate(groups)]
-    grouped = [pair for group in groups.values() for pair in sorted(group)]
-    found = np.array(grouped, np.int64).reshape(-1, 2)
+    rows = bodies[pairs]  # (k, 2)
+    _, begins, group = np.unique(
+        rows @ [1 + bodies.max(initial=0), 1], return_index=True, return_inverse=True
+    )
+    begin = begins[group]  # of each pair, the first one of its bodies
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], begin))
+    found = pairs[order]
+    begins = np.flatnonzero(np.diff(begin[order], prepend=-1))
+    ends = np.append(begins[1:], len(found))
+    groups = np.column_stack([rows[order][begins], first + begins, first + ends[: len(begins)]])
     starts = np.append(np.flatnonzero(np.diff(found[:, 0])) + 1, len(found))
     following = first + starts[np.searchsorted(starts, np.arange(len(found)), 'right')]
-    return np.array(rows, np.int64).reshape(-1, 4), np.column_stack([found, following])
+    return groups, np.column_stack([found, following])
 
 
 def _ends(lists: Sequence[Sized]) -> np.ndarray:

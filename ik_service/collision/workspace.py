@@ -182,7 +182,7 @@ class Workspace:
 @cache
 def _machine_code() -> tuple[Any, Any, Any]:
     """Return the machine code of the kernels for the types of all robots and worlds."""
-    robot, world = robot_arrays(still_bodies(), (), ()), world_arrays(())
+    robot, world = robot_arrays(still_bodies(), (), np.empty((0, 2), np.int64)), world_arrays(())
     buffers, posture, near = empty_buffers(1, 1, 1), np.zeros((1, 0)), np.zeros(1, bool)
     line = line_joints(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
     corners, before, moved = np.zeros((2, 0)), np.zeros((1, 12)), np.zeros(0)

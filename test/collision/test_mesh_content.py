@@ -1,16 +1,11 @@
 """Content of mesh files that Coal's reader takes in part or not at all: read whole, or refused."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from ik_service.collision import mesh_reader
 from ik_service.collision.mesh_reader import MeshReader
 from ik_service.model.geometry.link_geometry import MeshFile
 from ik_service.model.geometry.mesh_files import MeshError
-
-pytest.importorskip('coal', reason='Coal comes with the extra collision')
 
 
 def read(tmp_path, suffix, content):
@@ -155,13 +150,22 @@ def test_what_would_be_read_in_part_is_refused(tmp_path, suffix, content, reason
         read(tmp_path, suffix, content)
 
 
-def test_corners_without_a_triangle_tell_that_coal_has_mixed_them_up(tmp_path, monkeypatch):
-    model = SimpleNamespace(
-        num_tris=1, tri_indices=lambda _: (0, 1, 2), vertices=lambda: range(12)
+def _star(corners, seed):
+    """A polygon (n, 3) with corners in all directions, near and far, and the area of it."""
+    generator = np.random.default_rng(seed)
+    angles = 2 * np.pi * (np.arange(corners) + generator.uniform(0.0, 0.9, corners)) / corners
+    x, y = generator.uniform(0.1, 1.0, corners) * [np.cos(angles), np.sin(angles)]
+    turn = np.linalg.qr(generator.normal(size=(3, 3)))[0]
+    return np.c_[x, y, 0 * x] @ turn.T, abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_polygons_are_parted_into_triangles_of_their_area(tmp_path, seed):
+    points, area = _star(4 + 3 * seed, seed)
+    rows = [*('v {} {} {}'.format(*point) for point in points.tolist()), 'f']
+    mesh = read(
+        tmp_path, 'obj', '\n'.join(rows) + ' '.join(f' {1 + i}' for i in range(len(points)))
     )
-    loader = SimpleNamespace(load=lambda *_: model)
-    monkeypatch.setattr(
-        mesh_reader, 'load_coal', lambda: SimpleNamespace(MeshLoader=lambda: loader)
-    )
-    with pytest.raises(MeshError, match='does not read all'):
-        read(tmp_path, 'stl', f'solid a\n{FACET}endsolid\n')
+    a, b, c = (mesh.vertices[mesh.triangles[:, i]] for i in range(3))
+    assert len(mesh.triangles) == len(points) - 2
+    assert np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2 == pytest.approx(area)
