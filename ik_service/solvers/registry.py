@@ -272,15 +272,25 @@ def register_solver(spec: SolverSpec) -> None:
     """
     Register a user-defined method as a solver in this process.
 
+    One whose ``parameters`` have the module and name of those before takes its place, as after an
+    edit in a notebook; solvers that are prepared already keep what they have.
+
     :param spec: the specification of the method.
     :raises SolverSpecError: it is no SolverSpec, or its name is taken.
     """
     if not isinstance(spec, SolverSpec):
         raise SolverSpecError('spec', f'has to be a SolverSpec, not {safe_repr(spec)}')
     taken = solver_names()
-    if spec.name in taken:
+    if spec.name in taken and _origin(spec) != _origin(REGISTERED.get(spec.name)):
         raise SolverSpecError('name', f'{spec.name} is taken; others are: {", ".join(taken)}')
     REGISTERED[spec.name] = spec
+
+
+def _origin(spec: SolverSpec | None) -> tuple[str, str] | None:
+    """Return module and name of a method's parameters; None where they have none."""
+    function = None if spec is None else spec.parameters
+    name = getattr(function, '__qualname__', None)
+    return None if name is None else (function.__module__, name)
 
 
 def load_solvers(modules: Iterable[str]) -> None:

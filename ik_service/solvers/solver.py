@@ -28,7 +28,13 @@ from ik_service.solvers.loop.limits import bound_motion
 from ik_service.solvers.loop.problem import allocate, Problem, Settings, views, Workspace
 from ik_service.solvers.loop.search import APPROACH_STEPS
 from ik_service.solvers.options import IkOptions, LimitStrategy, nanoseconds, Nearness
-from ik_service.solvers.registry import DEFAULT_SOLVER, solver_spec, SolverSpec, step_error
+from ik_service.solvers.registry import (
+    DEFAULT_SOLVER,
+    REGISTERED,
+    solver_spec,
+    SolverSpec,
+    step_error,
+)
 from ik_service.solvers.result import few_joints_hint, HINTED, IkResult, IkStatus, IkTrace
 from ik_service.solvers.task import BatchTargets, Target, Task
 
@@ -522,12 +528,18 @@ def prepared(
     :param options: options; the defaults when None.
     """
     try:
-        return _prepared(chain, solver, _DEFAULTS if options is None else options)
+        own = REGISTERED.get(solver)  # which may be registered anew
+        method = None if own is None else own.parameters
+        return _prepared(chain, solver, _DEFAULTS if options is None else options, method)
     except TypeError:  # from unhashable arguments, among others
         return Solver(chain, solver, options)
 
 
-_prepared = lru_cache(maxsize=64)(Solver)
+@lru_cache(maxsize=64)
+def _prepared(
+    chain: KinematicChain | KinematicTree, solver: str, options: IkOptions, _method: object
+) -> Solver:
+    return Solver(chain, solver, options)
 
 
 def solve_free(

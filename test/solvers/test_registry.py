@@ -143,9 +143,20 @@ def test_variant_changes_what_the_loop_does():
 def test_taken_names_are_refused(name):
     iks.register_solver(spec())
     with pytest.raises(SolverSpecError, match=rf'^name: {name} is taken; others are: levenberg_'):
-        iks.register_solver(spec(name=name))
+        iks.register_solver(spec(name=name, parameters=lambda chain, options: Gain(0.1)))
     with pytest.raises(SolverSpecError, match=r'^spec: has to be a SolverSpec, not '):
         iks.register_solver({'name': 'mine'})
+
+
+def test_a_solver_that_is_registered_anew_takes_the_place_of_itself():
+    target = CHAIN.forward([0.4] * CHAIN.n)
+    options = iks.IkOptions(max_iterations=1, max_searches=1, step_gain=0.3)
+    found = []
+    for factor in (1.0, 0.5):
+        iks.register_solver(spec(parameters=lambda chain, options, f=factor: Gain(f * 0.3)))
+        found.append(iks.solve_ik(CHAIN, target, [0.3] * CHAIN.n, 'my_gain', options).q)
+    assert abs(found[0] - found[1]).max() > 1e-3
+    assert iks.solver_names().count('my_gain') == 1
 
 
 def test_wrong_steps_are_refused_where_they_are_declared():
