@@ -478,7 +478,8 @@ def _polynomials(curve: JointCurve, first: int, last: int) -> np.ndarray:
     Return the segments of a part of a curve as polynomials of s from their starts, (m, 6, n).
 
     They are the cubics; where the second derivative would jump, at rows at which the spline is
-    parted, both sides get the mean.
+    parted, both sides get the mean by their lengths, as a shorter one's would bend a longer one
+    far out.
     """
     h, start, end = curve.h[first:last, None], curve.start[first:last], curve.end[first:last]
     secants = curve.secants[first:last]
@@ -488,15 +489,16 @@ def _polynomials(curve: JointCurve, first: int, last: int) -> np.ndarray:
     terms[:, 3] = (start + end - 2.0 * secants) / h**2
     parted = np.isfinite(curve.weights[first + 1 : last, None])
     before, after = 2.0 * terms[:-1, 2] + 6.0 * h[:-1] * terms[:-1, 3], 2.0 * terms[1:, 2]
-    half = np.where(parted, 0.25 * (after - before), 0.0)
+    change = np.where(parted, 0.5 * (after - before) / (h[:-1] + h[1:]), 0.0)
+    half, other = h[1:] * change, h[:-1] * change
     # x³ (h − x)² / h³ at the end of a segment, and x² (h − x)³ / h³ at the start of the next one.
     terms[:-1, 3] += half / h[:-1]
     terms[:-1, 4] -= 2.0 * half / h[:-1] ** 2
     terms[:-1, 5] += half / h[:-1] ** 3
-    terms[1:, 2] -= half
-    terms[1:, 3] += 3.0 * half / h[1:]
-    terms[1:, 4] -= 3.0 * half / h[1:] ** 2
-    terms[1:, 5] += half / h[1:] ** 3
+    terms[1:, 2] -= other
+    terms[1:, 3] += 3.0 * other / h[1:]
+    terms[1:, 4] -= 3.0 * other / h[1:] ** 2
+    terms[1:, 5] += other / h[1:] ** 3
     return terms
 
 

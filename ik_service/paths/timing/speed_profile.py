@@ -179,9 +179,11 @@ class _Limits:
         self._alone_durations = self._rest_to_rest(self._alone) if self._alone.any() else 0.0
         self._places = np.concatenate([[0.0], np.cumsum(curve.h)])
         self._slope = np.concatenate([curve.start, curve.end[-1:]])
-        self._bend = np.zeros_like(self._slope)  # of the last row, where x is 0
-        bends = 6.0 * curve.secants - 4.0 * curve.start - 2.0 * curve.end
-        np.divide(bends, curve.h[:, None], out=self._bend[:-1])
+        self._bend = np.zeros_like(self._slope)  # of the first and last row, where x is 0
+        # Where the spline is parted they differ before and after a row: the mean by the lengths.
+        ends = 4.0 * curve.end + 2.0 * curve.start - 6.0 * curve.secants
+        starts = 6.0 * curve.secants - 4.0 * curve.start - 2.0 * curve.end
+        self._bend[1:-1] = (ends[:-1] + starts[1:]) / (curve.h[:-1] + curve.h[1:])[:, None]
 
     def profile(self, timing: str) -> np.ndarray:
         """Return x = ṡ² at the rows (k,), the largest within the limits."""

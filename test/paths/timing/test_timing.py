@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from support.chains import planar_xml, snake
-from support.paths import HOME, instants, smooth_trajectory, wave
+from support.paths import HOME, instants, kinked, smooth_trajectory, wave
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, MissingExtraError, TrajectoryError
@@ -74,6 +74,29 @@ def test_a_slow_motion_of_few_rows_is_at_its_speed_soon_after_each_rest():
     assert time_path(one, rows, limits).duration < 12.0
     there_and_back = np.vstack([rows, rows[-2::-1]])
     assert time_path(one, there_and_back, limits).duration < 25.0
+
+
+def farthest_beside(trajectory, q):
+    """Distance of the motion between two rows beyond both of them [rad], at most."""
+    places = [np.flatnonzero((trajectory.positions == row).all(axis=1))[0] for row in q]
+    times = trajectory.times[places]
+    farthest = 0.0
+    for i in range(len(q) - 1):
+        at = [trajectory.at(t)[0] for t in np.linspace(times[i], times[i + 1], 20)]
+        low, high = np.sort(q[i : i + 2], axis=0)
+        farthest = max(farthest, float(np.maximum(at - high, low - at).max()))
+    return farthest
+
+
+@pytest.mark.parametrize('jerk', [None, 100.0])
+@pytest.mark.parametrize('seed', [1, 4, 8])
+def test_rows_close_together_do_not_bend_the_motion_before_or_after_them_far_out(
+    panda, seed, jerk
+):
+    gaps = 10.0 ** np.random.default_rng(seed).uniform(-2.0, 0.0, 60)
+    q = kinked(panda, seed, 1000)[np.unique((np.cumsum(gaps) / gaps.sum() * 999.0).astype(int))]
+    limits = TimingLimits(panda.velocity, 5.0 * panda.velocity)
+    assert farthest_beside(time_path(panda, q, limits, jerk=jerk), q) < 0.05
 
 
 def test_a_corner_of_lines_is_a_rest_and_a_coarse_curve_is_none(panda):
