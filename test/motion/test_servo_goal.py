@@ -319,6 +319,12 @@ def test_beyond_one_a_unitless_command_keeps_its_direction_and_is_brought_to_one
     assert "'linear.y' is 3" in note
 
 
+@pytest.mark.parametrize('R', [2 * np.eye(3), np.diag([1, 1, -1]), np.eye(4), 'x'])
+def test_axes_of_a_twist_that_are_no_rotation_are_refused(R):
+    with pytest.raises(ArgumentError, match=r'^R: '):
+        twist_command(np.ones(6), UNITLESS, R)
+
+
 @pytest.mark.parametrize('value', ['fast', None, 1j])
 def test_a_joint_velocity_that_is_no_number_is_refused_by_name(value):
     with pytest.raises(ArgumentError, match='velocities: has to be'):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ik_service as iks
-from ik_service.exceptions import TrajectoryError
+from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.paths.trajectory.limit_check import check_limits, TrajectoryLimits
 
 NAMES = ('a', 'b')
@@ -46,6 +46,10 @@ def test_rests_before_the_first_and_after_the_last_point() -> None:
         assert not acceleration.any()
     with pytest.raises(TrajectoryError, match='NaN'):
         trajectory.at(np.nan)
+    assert list(trajectory.at(np.array(3))[0]) == [3, 4]
+    for wrong in ([0.5, 1.5], 'soon', None, 1j):
+        with pytest.raises(ArgumentError, match=r'^t: '):
+            trajectory.at(wrong)
 
 
 def test_one_point_is_a_place_to_rest() -> None:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.arguments import real_array
 from ik_service.common.quoting import quote
+from ik_service.common.transforms import rigid_transform
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transform, frame_of
@@ -156,7 +157,7 @@ def twist_command(
         that turn with the tip; None where they are the same.
     :param turns: whether the axes turn with the tip.
     :returns: the command, and the changes made to it, as a sentence; empty for none.
-    :raises ArgumentError: naming the number that cannot be.
+    :raises ArgumentError: naming the number that cannot be, or the axes that are no rotation.
     """
     twist, note = _checked(real_array(twist, 'twist'), _AXES), ''
     if settings.unitless:
@@ -164,6 +165,10 @@ def twist_command(
         twist[:3] *= settings.linear
         twist[3:] *= settings.rotational
     if R is not None:
+        R = real_array(R, 'R')
+        if R.shape != (3, 3):
+            raise ArgumentError('R', f'has shape {R.shape}, has to be (3, 3)')
+        check_transform(rigid_transform(R), 'R')
         twist = np.concatenate([R @ twist[:3], R @ twist[3:]])
     return TwistCommand(twist, turns), note
 

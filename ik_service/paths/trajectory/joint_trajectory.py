@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ik_service.common.arguments import single_number
 from ik_service.common.quoting import listed
 from ik_service.exceptions import TrajectoryError
 
@@ -127,7 +128,10 @@ class JointTrajectory:
             accelerations [rad/s²] or [m/s²]; at a point where they jump, those after it, and at
             the last point those before it.
         :raises TrajectoryError: the time is NaN.
+        :raises ArgumentError: it is no number.
         """
+        if not isinstance(t, (int, float)):
+            t = single_number(t, 't')
         if not self.times[0] <= t <= self.times[-1] or len(self.times) == 1:
             if t != t:  # NaN
                 raise TrajectoryError('cannot be sampled at the time NaN')
