@@ -36,7 +36,7 @@ Time between two joint states, and two ticks, of a group that is not moved [s].
 The three states from which a motion begins then still fall in the time that they are taken from.
 """
 
-_CLOCK_STANDS = 'the clock stood still while the arm came to rest'
+_NOT_AT_REST = 'the commands ended before the arm was at rest'
 LONGEST_END = LONGEST_RAMP + FAREWELL + 0.5
 """Longest time in which a motion ends, with some for late ticks [s]."""
 
@@ -251,7 +251,7 @@ class Followers:
             following.end()
         self.clock.wait_while(lambda: any(f.active for f in self), LONGEST_END)
         moving = any(following.active for following in self)
-        self.break_off(_CLOCK_STANDS)
+        self.break_off(_NOT_AT_REST)
         if moving:
             time.sleep(FAREWELL)  # what is sent just before a process ends can be lost
 
