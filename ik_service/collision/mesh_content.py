@@ -97,7 +97,7 @@ def _text_facets(data: bytes) -> Iterator[Iterator[float]]:
             yield map(float, match.groups()[:9])
 
 
-_LONG_LINE = re.compile(rb'\\[ \t]*\r?\n')
+_LONG_LINE = re.compile(rb'\\[ \t]*(?:\r\n?|\n)')
 _BESIDE_FACES = (b'vt', b'vn', b'vp')
 _SURFACES = (b'surf', b'call', b'bzp', b'bsp', b'cdc', b'cdp')
 

@@ -82,6 +82,7 @@ CAMERA = 'element camera 1\nproperty int n\nelement vertex'
         ),
         ('obj', f'{CORNERS}usemtl a\nf 1 2 3\nusemtl b\nf 4 5 6\n', 2, 6.0),
         ('obj', f'{CORNERS}f 1 2 3\n  f 4 5 \\\r\n6\r\n', 2, 6.0),
+        ('obj', f'{CORNERS}f 1 2 3\nf 4 5 \\\n6\n'.replace('\n', '\r'), 2, 6.0),
         ('obj', f'{CORNERS}f 1 2 3\nf 4 5 6\n'.replace('v ', 'v  '), 2, 6.0),  # as of 3ds Max
         ('obj', 'v 9 9 9\nv 0 0 0\nv .5 .5 0\nv 0 1 0\nf -3 -2 -1\n', 1, 0.5),
         ('obj', f'{CORNERS}f 1/-1 2/-1 3/-1\nf 4//1 5//1 6//1\n', 2, 6.0),
