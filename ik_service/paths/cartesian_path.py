@@ -195,41 +195,47 @@ PARTS = tuple(k / 8.0 for k in range(1, 8))
 
 
 def distance_beside_lines(
-    chain: KinematicChain, trajectory: JointTrajectory, T_tip_point: np.ndarray
+    chain: KinematicChain, trajectory: JointTrajectory, rows: np.ndarray, T_tip_point: np.ndarray
 ) -> float:
     """
-    Return how far a point of the tip is from the lines between the points of a trajectory.
+    Return how far a point of the tip is from the lines between the rows of a trajectory.
 
     :param trajectory: the trajectory, which its polynomials lead from point to point.
+    :param rows: (N, n) the rows; other points of the trajectory lie between them [rad] or [m].
     :param T_tip_point: (4, 4) the point, in the frame of the tip [m].
     :returns: the largest distance found at seven points between any two points [m].
     """
     if len(trajectory) < 2:
         return 0.0
-    ends = (tip_poses(chain, trajectory.positions) @ T_tip_point)[:, :3, 3]
+    known = {row.tobytes() for row in rows}
+    is_row = np.array([q.tobytes() in known for q in trajectory.positions])
+    is_row[[0, -1]] = True
+    ends = (tip_poses(chain, trajectory.positions[is_row]) @ T_tip_point)[:, :3, 3]
+    lines = np.cumsum(is_row[:-1]) - 1
     powers = np.arange(trajectory.coefficients.shape[1])
     scaled = trajectory.coefficients * np.power.outer(np.diff(trajectory.times), powers)[..., None]
     largest = 0.0
     for part in PARTS:
         q = np.tensordot(np.power(part, powers), scaled, (0, 1))
         there = (tip_poses(chain, q) @ T_tip_point)[:, :3, 3]
-        largest = max(largest, float(distances_from_lines(ends, there).max()))
+        largest = max(largest, float(distances_from_lines(ends, there, lines).max()))
     return largest
 
 
-def distances_from_lines(points: np.ndarray, there: np.ndarray) -> np.ndarray:
+def distances_from_lines(points: np.ndarray, there: np.ndarray, lines: np.ndarray) -> np.ndarray:
     """
     Return how far points are from the lines around them.
 
     :param points: (k, 3) ends of the lines [m].
-    :param there: (k−1, 3) a point for each line [m].
-    :returns: (k−1,) distance from the line, or from the one before or after it [m].
+    :param there: (m, 3) the points [m].
+    :param lines: (m,) numbers of their lines, from 0 to k − 2.
+    :returns: (m,) distance from the line, or from the one before or after it [m].
     """
-    ahead, lines = np.diff(points, axis=0), np.arange(len(there))
+    ahead = np.diff(points, axis=0)
     square = np.maximum(np.square(ahead).sum(axis=1), 1e-24)
     nearest = np.full(len(there), np.inf)
     for neighbour in (-1, 0, 1):
-        line = np.clip(lines + neighbour, 0, len(there) - 1)
+        line = np.clip(lines + neighbour, 0, len(ahead) - 1)
         off = there - points[line]
         part = np.clip((off * ahead[line]).sum(axis=1) / square[line], 0.0, 1.0)
         off -= part[:, None] * ahead[line]
@@ -435,7 +441,8 @@ class _Search:
         for part in PARTS if len(points) > 1 else ():
             poses = tip_poses(self._chain, _between(curve, part)[: len(points) - 1])
             there = (poses @ self._settings.T_tip_point)[:, :3, 3]
-            largest = max(largest, float(distances_from_lines(points, there).max()))
+            lines = np.arange(len(there))
+            largest = max(largest, float(distances_from_lines(points, there, lines).max()))
         return largest
 
     def _path(

@@ -71,14 +71,15 @@ def test_waypoints_that_equal_the_one_before_add_no_pose_and_are_passed():
 CHAINS = {'panda': lambda: arm('panda'), 'ur5e': lambda: arm('ur5e'), 'snake': lambda: snake(7, 1)}
 
 
+@pytest.mark.parametrize('jerk', [None, 100.0])
 @pytest.mark.parametrize('name', CHAINS)
-def test_no_fine_sample_is_farther_from_the_lines_than_is_told(name):
+def test_no_fine_sample_is_farther_from_the_lines_than_is_told(name, jerk):
     chain = CHAINS[name]()
-    told = [beside for beside in (compared(chain, k) for k in range(4)) if beside > 0.0]
+    told = [beside for beside in (compared(chain, k, jerk) for k in range(4)) if beside > 0.0]
     assert told
 
 
-def compared(chain, seed):
+def compared(chain, seed, jerk):
     """Compare both for a path with two corners; returns what is told [m]."""
     rng = np.random.default_rng(seed)
     q = rng.uniform(np.maximum(chain.lower, -2.0), np.minimum(chain.upper, 2.0))
@@ -91,8 +92,8 @@ def compared(chain, seed):
     path = cartesian_path(chain, q, ends @ point, settings)
     if len(path.q) < 2:
         return 0.0
-    trajectory = time_path(chain, path.q, targets=path.poses)
-    told = distance_beside_lines(chain, trajectory, point)
+    trajectory = time_path(chain, path.q, targets=path.poses, jerk=jerk)
+    told = distance_beside_lines(chain, trajectory, path.q, point)
     times = np.linspace(0.0, trajectory.duration, 20 * len(trajectory))
     postures = [trajectory.at(t)[0] for t in times]
     there = np.array([(chain.forward(posture) @ point)[:3, 3] for posture in postures])

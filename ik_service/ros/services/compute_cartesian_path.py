@@ -235,7 +235,7 @@ class CartesianPathHandler(ServiceHandler):
             fields = {bound.field for bound in bounds}
             path = _found(chain, q, waypoints, search, tests, fault_of, fields)
         trajectory = self._timed(request, chain, path, arm.bounds, speed_link, point, start.notes)
-        beside = distance_beside_lines(chain, trajectory, point.T_link_point)
+        beside = distance_beside_lines(chain, trajectory, path.q, point.T_link_point)
         path = replace(path, deviation=max(path.deviation, beside))
         trajectory = group_trajectory(trajectory, point, arm, start.posture)
         write_solution(response.start_state, arm, start.posture, self._clock.now().to_msg())

@@ -223,11 +223,17 @@ def write_trajectory(message: RobotTrajectory, trajectory: JointTrajectory, fram
     Write a trajectory to the field of an answer.
 
     Its stamp is 0, as MoveIt's: it begins when it is sent to a controller, however late that is.
+    The times are whole nanoseconds, and the motion is that at these times.
 
     :param frame_id: the frame of the header: that of the model.
     """
     assert trajectory.velocities is not None
     assert trajectory.accelerations is not None
+    nanoseconds = np.round(trajectory.times * 1e9)
+    late = (nanoseconds * 1e-9 - trajectory.times)[:, None]
+    moving = trajectory.velocities.any(axis=1, keepdims=True)
+    positions = trajectory.positions + late * trajectory.velocities
+    velocities = trajectory.velocities + np.where(moving, late * trajectory.accelerations, 0.0)
     joints = message.joint_trajectory
     joints.header.frame_id = frame_id
     joints.joint_names = list(trajectory.joint_names)
@@ -239,18 +245,18 @@ def write_trajectory(message: RobotTrajectory, trajectory: JointTrajectory, fram
             time_from_start=_duration(t),
         )
         for t, q, v, a in zip(
-            trajectory.times.tolist(),
-            trajectory.positions,
-            trajectory.velocities,
+            nanoseconds.astype(int).tolist(),
+            positions,
+            velocities,
             trajectory.accelerations,
             strict=True,
         )
     ]
 
 
-def _duration(seconds: float) -> Duration:
-    whole, nanoseconds = divmod(round(seconds * 1e9), 1_000_000_000)
-    return Duration(sec=whole, nanosec=nanoseconds)
+def _duration(nanoseconds: int) -> Duration:
+    whole, rest = divmod(nanoseconds, 1_000_000_000)
+    return Duration(sec=whole, nanosec=rest)
 
 
 def path_message(

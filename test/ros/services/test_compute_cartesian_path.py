@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 from support.harness import until
+from support.paths import instants
 from support.ros.cells import times_between
 from support.ros.constraints import turned
 from support.ros.lines import (
@@ -34,6 +35,7 @@ from support.ros.servers import (
 )
 from support.ros.worlds import attached, ball, put
 
+from ik_service import JointBounds, MotionBounds
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
 from ik_service.common.transforms import rotation_about_axis
@@ -85,6 +87,17 @@ def test_the_tip_stays_on_the_line_within_the_limits(server, start):
     assert acceleration <= 1.0
     assert max(speed, acceleration) > 0.95
     assert not trajectory.velocities[[0, -1]].any()
+
+
+def test_limits_of_jerk_are_kept_in_whole_nanoseconds_too():
+    bounds = {
+        name: JointBounds(acceleration=4.0, jerk=30.0) for name in panda_arm().chain.joint_names
+    }
+    server = Server(panda_arm(bounds=MotionBounds(bounds)))
+    start = server.arm.chain.forward(np.array(HOME))
+    request = from_home(server.arm, [moved(start, 0.0, 0.1, 0.0)], max_step=2e-4)
+    _, _, _, jerks = instants(trajectory_of(server.plan(request)))
+    assert 0.9 < np.abs(jerks).max() / 30.0 < 1.001
 
 
 def test_a_line_out_of_reach_ends_with_a_fraction_and_the_joint(server, start):
