@@ -168,7 +168,9 @@ class Region:
         places = np.stack(mesh, axis=-1).reshape(-1, 4)
         places = places[self.contains(places)]
         if not len(places):
-            raise ArgumentError('corners', 'hold no place of the grid: take a smaller spacing')
+            raise ArgumentError(
+                'corners', 'hold no place of the grid: take a smaller spacing, or more candidates'
+            )
         return places
 
 
