@@ -51,12 +51,21 @@ def _ears(corners: np.ndarray, normal: np.ndarray) -> Iterator[tuple[int, int, i
     yield ring[0], ring[1], ring[2]
 
 
+_ROUNDING = 1e-10  # area that may be none, as part of the square around a polygon
+
+
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+
+
 def _is_ear(points: np.ndarray) -> bool:
     """Return whether the first three points of a ring make a triangle without the others."""
     corners, others = points[:3], points[3:]
     sides = np.roll(corners, -1, axis=0) - corners
+    bent, nothing = _cross(sides[0], sides[1]), _ROUNDING * np.ptp(points, axis=0).max() ** 2
+    if abs(bent) <= nothing:
+        return True  # three in a row, whatever else is there
     away = others[:, None] - corners  # (k, 3, 2)
-    inside = sides[:, 0] * away[:, :, 1] - sides[:, 1] * away[:, :, 0] >= 0.0
-    bent = sides[0, 0] * sides[1, 1] - sides[0, 1] * sides[1, 0]
+    inside = _cross(sides, away) >= -nothing
     same = (others[:, None] == corners).all(axis=2).any(axis=1)  # of a ring that touches itself
-    return bool(bent >= 0.0) and not (inside.all(axis=1) & ~same).any()
+    return bool(bent > 0.0) and not (inside.all(axis=1) & ~same).any()
