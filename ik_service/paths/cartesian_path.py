@@ -346,9 +346,10 @@ def cartesian_path(
         try:
             lines = straight_lines(at_start, waypoints, step)
         except ArgumentError:
-            if found is None:
-                raise
-            break
+            if found is not None:
+                break
+            step = settings.max_step  # of lines of hundreds of metres
+            lines = straight_lines(at_start, waypoints, step)
         search = _Search(chain, start, lines, settings, collisions, len(waypoints), fault_of)
         newer, status = search.run(left if number == _ROUNDS - 1 else 0.5 * left)
         if found is not None and status is PathStatus.TIMED_OUT:

@@ -1,5 +1,6 @@
 """Straight paths, and the preparation of their kernels."""
 
+from dataclasses import replace
 from itertools import pairwise
 import subprocess
 import sys
@@ -77,6 +78,19 @@ def test_no_fine_sample_is_farther_from_the_lines_than_is_told(name, jerk):
     chain = CHAINS[name]()
     told = [beside for beside in (compared(chain, k, jerk) for k in range(4)) if beside > 0.0]
     assert told
+
+
+def test_a_long_line_takes_the_steps_that_are_asked_for():
+    chain = arm('ur5e')
+    q = np.full(chain.n, 0.4)
+    far = chain.forward(q)[None].copy()
+    far[0, 0, 3] += 300.0
+    speeds = timing_limits(chain, None).velocity
+    settings = CartesianSettings(0.1, JumpThresholds(), PathOptions(), np.eye(4), speeds)
+    path = cartesian_path(chain, q, far, settings)
+    assert 0.0 < path.progress < 0.1
+    with pytest.raises(ArgumentError, match=r'max_step: of 0\.001 m'):
+        cartesian_path(chain, q, far, replace(settings, max_step=0.001))
 
 
 def compared(chain, seed, jerk):
