@@ -164,19 +164,27 @@ def rounded(
         level[sharper] += 1
 
 
+_PAUSE = 1e-3  # rest in which accelerations change without exceeding those before and after [s]
+
+
 def joined(trajectories: Sequence[JointTrajectory]) -> JointTrajectory:
-    """Return trajectories that rest at both ends, each beginning where one ends, as one."""
-    if len(trajectories) == 1:
-        return trajectories[0]
-    starts = np.concatenate([[0.0], np.cumsum([each.duration for each in trajectories])])
+    """
+    Return trajectories that rest at both ends, each beginning where one ends, as one.
+
+    Where the accelerations before and after differ, there is a pause between two points.
+    """
     parts: list[list[np.ndarray]] = [[], [], [], []]
-    for number, (each, start) in enumerate(zip(trajectories, starts, strict=False)):
-        first = 1 if number else 0
+    start, before = 0.0, None
+    for each in trajectories:
         assert each.velocities is not None
         assert each.accelerations is not None
+        pauses = before is not None and not np.array_equal(before, each.accelerations[0])
+        first = 0 if before is None or pauses else 1
+        start += _PAUSE if pauses else 0.0
         arrays = each.times + start, each.positions, each.velocities, each.accelerations
         for part, values in zip(parts, arrays, strict=True):
             part.append(values[first:])
+        start, before = start + each.duration, each.accelerations[-1]
     return JointTrajectory(trajectories[0].joint_names, *map(np.concatenate, parts))
 
 

@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from support.chains import arm, arm_path, snake
 from support.motion.storm import BODIES
+from support.paths import instants
 from support.solids import at
 
 import ik_service as iks
@@ -16,6 +17,7 @@ from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.extras.planning import rrt_connect
 from ik_service.extras.planning.constraints import Projection, TaskRows
 from ik_service.extras.planning.motion_check import positions_at
+from ik_service.paths.timing.timing_limits import timing_limits
 
 pytest.importorskip('ompl', reason='OMPL comes with the extra plan')
 pytest.importorskip('coal', reason='Coal comes with the extra collision')
@@ -211,6 +213,8 @@ def test_a_start_outside_the_limits_comes_inside(panda, checker, pipeline, beyon
     rows = rows_of(plan.trajectory)
     assert (rows[:, 3] <= start[3] + 1e-9).all()
     assert rows[-1, 3] <= panda.upper[3]
+    accelerations = instants(plan.trajectory)[2]
+    assert (np.abs(accelerations) <= 1.01 * timing_limits(panda, None).acceleration).all()
 
 
 def test_velocity_acceleration_and_jerk_stay_within_the_limits(panda, post):
