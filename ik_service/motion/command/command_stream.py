@@ -235,11 +235,13 @@ class CommandVelocity:
             most = dt * limits.acceleration_now
             lowest, highest = mean - 0.5 * most, mean + 0.5 * most
             shown = mean if at_end is None else clamped(at_end, lowest, highest)
+            # As many changes from 0 as the motion, so that it can end when that ends.
+            changes = np.maximum(np.ceil(np.abs(mean) / np.maximum(most, 1e-300)), 1.0)
+            shown = clamped(shown, -changes * most, changes * most)
             if self.last is not None:
                 shown = clamped(shown, self.last - most, self.last + most)
-                shown = clamped(shown, lowest, highest)
             fastest = np.maximum(np.abs(mean), limits.velocity_now)
-            shown = clamped(shown, -fastest, fastest)
+            shown = clamped(clamped(shown, lowest, highest), -fastest, fastest)
         self.last = shown
         return shown
 

@@ -194,12 +194,24 @@ def test_targets_that_move_with_uneven_ticks(solver, seed):
 def test_the_velocity_at_the_end_of_a_step_is_shown_as_far_as_it_may():
     shown = CommandVelocity()
     shown.last = np.array([0.1, 0.0])
-    mean, at_end = np.array([0.12, 0.01]), np.array([0.14, 0.06])
+    mean, at_end = np.array([0.13, 0.01]), np.array([0.14, 0.06])
     np.testing.assert_allclose(shown.next(mean, at_end, LIMITS, 0.01), [0.14, 0.03])
     # The next one changes by no more than a tick allows, and stays as near to its mean.
     following = shown.next(np.array([0.09, 0.01]), np.array([0.07, 0.01]), LIMITS, 0.01)
     np.testing.assert_allclose(following, [0.1, 0.01])
     np.testing.assert_array_equal(shown.next(np.zeros(2), None, LIMITS, 0.01), 0.0)
+
+
+def test_velocities_that_are_shown_end_with_the_motion_within_the_accelerations():
+    shown, last, most = CommandVelocity(), np.zeros(2), np.full(2, MOST)
+    shown.last = last
+    for ticks in (0.2425, 0.97, 1.94, 2.91, 1.91, 0.91, 0.0):  # times what a tick can change
+        rises = ticks not in (1.91, 0.91)
+        velocity = shown.next(ticks * most, (ticks + 0.5) * most if rises else None, LIMITS, 0.01)
+        assert (np.abs(velocity - last) <= most * (1.0 + 1e-9)).all()
+        assert (np.abs(velocity - ticks * most) <= 0.5 * most).all()
+        last = velocity
+    assert not last.any()
 
 
 def test_velocities_stay_below_the_limits():
