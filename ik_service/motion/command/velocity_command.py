@@ -25,6 +25,12 @@ Jerk that greater ones count as, in shares of the velocity limit [1/s²]; share,
 shares, that counts as rounding.
 """
 
+_MARGIN, _LATEST, _FORGOTTEN = 0.2, 0.05, 0.99
+"""
+Delay of the next velocities that joint limits always allow for, as a share of the period; delay
+of ticks that they allow for, at most [s]; share of it that still counts in the next tick.
+"""
+
 _SLOW = 0.1  # share of the period by which sending may be late without being noticed by the arm
 
 
@@ -38,6 +44,7 @@ class VelocityCommand:
         self._rate, self._step = np.zeros(n), 0.0  # acceleration and length of the last step
         self._smoothed = np.zeros(n, bool)  # which speeds are approaching the wanted ones
         self._sent_at = -np.inf
+        self._late = 0.0  # by how much ticks are late [s]
         self._rested_at = -np.inf
         self._farewell = False
         self._before = vars(self).copy()
@@ -67,7 +74,10 @@ class VelocityCommand:
         self._before = {**vars(self), '_before': {}}
         most = 0.0 if error is None else CORRECTION * limits.scaling
         missing = np.zeros_like(velocity) if error is None else GAIN * error / limits.unit
-        dt = max(min(now - self._sent_at, period), 1e-9)
+        passed = now - self._sent_at
+        dt = max(min(passed, period), 1e-9)
+        if self._speed.any():
+            self._late = min(max(passed - period, _FORGOTTEN * self._late), _LATEST)
         correction = self._corrected(clamped(missing, -most, most), limits, dt)
         wanted = velocity / limits.unit + correction
         if not np.isfinite(wanted).all():
@@ -75,15 +85,16 @@ class VelocityCommand:
         self._braking = limits.braking_since_rest(self._braking, bool(self._speed.any()))
         before, wanted = self._speed, self._smooth(wanted, limits, dt)
         low, high = limits.reachable_speeds(q, self._speed, self._braking, dt)
-        if dt < period or limits.jerk is not None:
-            above = _stopping_speeds((limits.upper - q) / limits.unit, self._braking, period)
-            below = _stopping_speeds((q - limits.lower) / limits.unit, self._braking, period)
-            if limits.jerk is not None:  # what is too fast by now slows down smoothly, too
-                high = np.maximum(high, np.minimum(wanted, before))
-                low = np.minimum(low, np.maximum(wanted, before))
-            # It lasts for a whole period all the same.
-            high = np.minimum(high, above)
-            low = np.minimum(np.maximum(low, -below), high)
+        # They last until the next ones arrive, and in that time slow down by a tick's share only.
+        lasts = (1.0 + _MARGIN) * period + self._late
+        braking = self._braking * (period / lasts)
+        above = _stopping_speeds((limits.upper - q) / limits.unit, braking, lasts)
+        below = _stopping_speeds((q - limits.lower) / limits.unit, braking, lasts)
+        if limits.jerk is not None:  # what is too fast by now slows down smoothly, too
+            high = np.maximum(high, np.minimum(wanted, before))
+            low = np.minimum(low, np.maximum(wanted, before))
+        high = np.minimum(high, above)
+        low = np.minimum(np.maximum(low, -below), high)
         self._speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
         self._rate = (self._speed - before) / (0.5 * (dt + (self._step or dt)))
         self._sent_at, self._step = now, dt

@@ -26,6 +26,7 @@ class VelocityChannel(CommandChannel):
         self._velocities = VelocityCommand(len(group.names))
         self._gate = VelocityGate(len(group.names))
         self._commands: deque[tuple[float, np.ndarray]] = deque()
+        self._history: deque[tuple[float, np.ndarray]] = deque()  # velocities
 
     @property
     def busy(self) -> bool:
@@ -45,7 +46,8 @@ class VelocityChannel(CommandChannel):
         q = command.q
         at_rest = follower.announcing  # exactly: another node may begin to move the arm
         if measured is not None and not at_rest and now - measured[1] <= _FRESH:
-            q, error = measured[0], self._commanded_at(measured[1]) - measured[0]
+            error = self._commanded_at(measured[1]) - measured[0]
+            q = self._here(*measured, now)
         limits, bounds = follower.limits, follower.bounds
         if bounds.scaling == limits.scaling:  # an acceleration under way ends smoothly
             limits = bounds
@@ -56,17 +58,23 @@ class VelocityChannel(CommandChannel):
         """Send nothing more, not even zeros."""
         super().leave()
         self._velocities = VelocityCommand(len(self._group.names))
+        self._history.clear()
         self._gate.leave()
 
     def discard(self) -> None:
         """Forget the last velocities."""
         self._velocities.discard()
+        if self._history:
+            self._history.pop()
         self._gate.withdraw()
         self._joints.put(self._indices, self._joints.q[self._indices], self._gate.velocity)
 
     def mark_sent(self, delay: float, period: float) -> None:
         """Take note of when the last velocities were really sent."""
         self._velocities.mark_sent(delay, period)
+        if self._history:
+            at, velocity = self._history.pop()
+            self._history.append((at + delay, velocity))
         self._gate.mark_sent(delay, period)
 
     def rest(self, follower: TargetFollower, now: float) -> object | None:
@@ -75,8 +83,9 @@ class VelocityChannel(CommandChannel):
         if measured is None:
             still = np.zeros(len(self._group.names))
             return self._sent(still, None, follower, now) if self.busy else None
-        velocity = self._velocities.rest(measured[0], follower.limits, now, period)
-        return None if velocity is None else self._sent(velocity, measured[0], follower, now)
+        q = self._here(*measured, now)
+        velocity = self._velocities.rest(q, follower.limits, now, period)
+        return None if velocity is None else self._sent(velocity, q, follower, now)
 
     def standstill(self) -> object:
         """Return zeros."""
@@ -92,8 +101,21 @@ class VelocityChannel(CommandChannel):
     ) -> object:
         bounds, period = follower.limits.joint_bounds, follower.period
         admitted = self._gate.admit(velocity, q, bounds, now, period)
+        self._history.append((now, admitted))
+        while now - self._history[0][0] > _REMEMBERED:
+            self._history.popleft()
         self._joints.put(self._indices, self._joints.q[self._indices], admitted)
         return multi_array(self._joints.velocity)
+
+    def _here(self, measured: np.ndarray, since: float, now: float) -> np.ndarray:
+        """Return where the joints are now (n,), by the velocities since they were measured."""
+        q, until = measured, now
+        for at, velocity in reversed(self._history):
+            q = q + velocity * max(until - max(at, since), 0.0)
+            until = at
+            if at <= since:
+                break
+        return q
 
     def _commanded_at(self, moment: float) -> np.ndarray:
         """Return where the commands were at a time, (n,)."""

@@ -128,6 +128,27 @@ def test_velocities_that_are_broken_off_end_with_zeros():
     assert np.allclose(wire.chain.forward(wire.q), wire.chain.forward(READY), atol=5e-3)
 
 
+@pytest.mark.parametrize('late', [0.0, 0.012])
+@pytest.mark.parametrize('rate_of_states', [100, 12.5])
+def test_an_arm_that_is_driven_by_velocities_stops_before_its_limits(late, rate_of_states):
+    """The states, and the ticks, are late: the arm is farther than it was measured."""
+    wire, random, states = Wire('velocity_commands'), np.random.default_rng(0), []
+    wire.gain, wire.late_tick = 1.0, lambda _: late * random.integers(2)
+    wire.lie = lambda q: states.append(q) or (None if len(states) % (100 / rate_of_states) else q)
+    wire.run(0.5)
+    lower, upper = wire.chain.lower, wire.chain.upper
+    for joint, end in ((0, upper), (1, lower), (3, upper), (5, lower), (6, upper)):
+        goal = np.clip(wire.q + random.uniform(-0.3, 0.3, 7), lower, upper)
+        goal[joint] = end[joint]
+        wire.target(goal)
+        states.clear()
+        wire.run(1.8)
+        assert np.maximum(lower - states, states - upper).max() < 2e-3
+    times, velocities = (np.array(values) for values in zip(*wire.sent, strict=True))
+    allowed = wire.limits.acceleration_now * np.maximum(np.diff(times), 0.0095)[:, None]
+    assert (np.abs(np.diff(velocities, axis=0)) <= 1.01 * allowed).all()
+
+
 def test_the_last_window_is_sent_after_a_stop():
     wire = Wire(version=Version.BLENDS)
     wire.run(0.3)

@@ -168,6 +168,7 @@ class Wire:
     :ivar late_tick: returns by how much a tick is late [s], by its number.
     :ivar sending: returns how long the process is held up between computing and sending [s].
     :ivar monitor: stand-in for that of the commands; for followers that are begun from then on.
+    :ivar gain: speed of an arm that takes velocities, as a share of them.
     :ivar lie: changes the measured positions (n,), None to lose the joint state.
     """
 
@@ -204,7 +205,7 @@ class Wire:
         self.clock = MotionClock(
             clock, lambda: _REAL + self.real, lambda: round(1e9 * self.graph.shown)
         )
-        self.loss, self.killed, self.jitter = 0.0, False, 0.002
+        self.loss, self.killed, self.jitter, self.gain = 0.0, False, 0.002, 0.95
         self.late: Callable[[int], float] = lambda number: 0.0
         self.late_tick: Callable[[int], float] = lambda number: 0.0
         self.sending: Callable[[int], float] = lambda number: 0.0
@@ -354,7 +355,7 @@ class Wire:
         self.executed.append((now, np.array(out)))
         moved = (out - self.q) * -np.expm1(-CYCLE / self._servo)
         if self.interface == 'velocity_commands':
-            moved = 0.95 * CYCLE * self._forward
+            moved = self.gain * CYCLE * self._forward
         self.q, self.velocity = self.q + moved, moved / CYCLE
 
     def _measure(self) -> None:
