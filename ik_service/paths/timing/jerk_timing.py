@@ -29,7 +29,7 @@ _GAPS = 1e-2, 2e-3  # share of the time that it may lose, with coarse cells and 
 _SCALE = 0.7  # share of the fastest multiple of a profile with which it begins
 # Rounds in which the limits are drawn in where the motion between its points exceeds them, and by
 # which factor it may be slowed down in the end instead.
-_ROUNDS, _FINE = 4, 1.002
+_ROUNDS, _FINE = 6, 1.002
 _PLACES, _SHARES = np.array([0.0, 0.5, 1.0]), np.array([1.0, 4.0, 1.0]) / 6.0  # Simpson's rule
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)  # for the durations of cells
 _SAMPLES, _TORQUE_SAMPLES = 32, 4  # parts of a cell at whose ends its motion is sampled
