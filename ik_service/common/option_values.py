@@ -78,7 +78,8 @@ def checked_option(
     return read
 
 
-def at_least(least: int) -> Callable[[str], int]:
+def at_least(least: int, most: float = math.inf) -> Callable[[str], int]:
     """Return a reader, as of :func:`checked_option`, of whole numbers from a least one on."""
-    refusal = f'{{!r}} is no whole number of at least {least}'
-    return checked_option(int, lambda number: number >= least, refusal)
+    bound = '' if most == math.inf else f' and at most {most:,}'
+    refusal = f'{{!r}} is no whole number of at least {least}{bound}'
+    return checked_option(int, lambda number: least <= number <= most, refusal)

@@ -63,6 +63,9 @@ class Search:
         return abs(self.step).max(axis=1)
 
 
+MOST_ITERATIONS = 100_000  # of a recorded search: seconds, which Ctrl-C does not interrupt
+
+
 class SingleSearch:
     """
     Method prepared for a chain, whose iterations are recorded one by one.

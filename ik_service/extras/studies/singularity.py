@@ -11,7 +11,7 @@ import numpy as np
 
 from ik_service.common.option_values import at_least
 from ik_service.drawing import figures
-from ik_service.extras.studies.arms import load_arm, manipulability, SingleSearch
+from ik_service.extras.studies.arms import load_arm, manipulability, MOST_ITERATIONS, SingleSearch
 from ik_service.extras.studies.tables import series, write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.link_poses import link_poses
@@ -142,7 +142,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
     parser.add_argument(
         '--iterations',
-        type=at_least(1),
+        type=at_least(1, MOST_ITERATIONS),
         default=5,
         help='of a method a waypoint (default: %(default)s)',
     )

@@ -20,7 +20,7 @@ import numpy as np
 
 from ik_service.common.option_values import at_least
 from ik_service.drawing import figures
-from ik_service.extras.studies.arms import load_arm, Search, SingleSearch
+from ik_service.extras.studies.arms import load_arm, MOST_ITERATIONS, Search, SingleSearch
 from ik_service.extras.studies.tables import write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions
@@ -64,7 +64,10 @@ class FixedGainRun:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
     parser.add_argument(
-        '--iterations', type=at_least(1), default=1000, help='steps to take (default: %(default)s)'
+        '--iterations',
+        type=at_least(1, MOST_ITERATIONS),
+        default=1000,
+        help='steps to take (default: %(default)s)',
     )
 
 
@@ -193,6 +196,8 @@ def _draw_counts(axes: Axes, runs: list[FixedGainRun], bounds: dict[str, float])
         steps = [item.iterations if item.outcome == CONVERGED else math.nan for item in own]
         axes.plot([item.gain for item in own], steps, color=color, label=name)
         axes.axvline(bound, color=color, linestyle=':', linewidth=1.2)
-    axes.set(xscale='log', yscale='log', xlabel='h')
+    axes.set(xscale='log', xlabel='h')
+    if any(item.outcome == CONVERGED for item in runs):  # else there is nothing to scale
+        axes.set_yscale('log')
     axes.set_title('Steps until it is within 10 µm')
     axes.legend(loc='lower left', title='dotted: where steps diverge', alignment='left')

@@ -19,7 +19,7 @@ import numpy as np
 
 from ik_service.common.option_values import at_least
 from ik_service.drawing import figures
-from ik_service.extras.studies.arms import load_arm, Search, SingleSearch
+from ik_service.extras.studies.arms import load_arm, MOST_ITERATIONS, Search, SingleSearch
 from ik_service.extras.studies.tables import series, write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.registry import solver_names
@@ -55,7 +55,10 @@ class Attempt:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
     parser.add_argument(
-        '--iterations', type=at_least(1), default=100, help='of each method (default: %(default)s)'
+        '--iterations',
+        type=at_least(1, MOST_ITERATIONS),
+        default=100,
+        help='of each method (default: %(default)s)',
     )
 
 

@@ -184,6 +184,11 @@ def test_figure_and_tables(tmp_path, capsys):
     assert (image[:, :, :3].min(axis=2) < 0.5).mean() > 0.002
 
 
+def test_steps_of_which_none_arrives_are_drawn(tmp_path):
+    assert programs.ik_study(['step-size', '--iterations', '1', '--output', str(tmp_path)]) == 0
+    assert (tmp_path / 'step-size.png').exists()
+
+
 @pytest.mark.parametrize(
     'words',
     [
@@ -191,6 +196,7 @@ def test_figure_and_tables(tmp_path, capsys):
         'convergence --poses -1',
         'joint-limits --poses 0',
         'step-size --iterations 0',
+        'unreachable --iterations 100001',
         'tracking --duration 1e-9',
     ],
 )
