@@ -114,7 +114,7 @@ def poses_along(chain: KinematicChain, path: np.ndarray) -> np.ndarray:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the study."""
     parser.add_argument(
-        '--poses', type=at_least(1), default=2000, metavar='N', help='of it (default: %(default)s)'
+        '--poses', type=at_least(2), default=2000, metavar='N', help='of it (default: %(default)s)'
     )
     parser.add_argument(
         '--legs',

@@ -192,7 +192,7 @@ def test_steps_of_which_none_arrives_are_drawn(tmp_path):
 @pytest.mark.parametrize(
     'words',
     [
-        'paths --poses 0',
+        'paths --poses 1',
         'convergence --poses -1',
         'joint-limits --poses 0',
         'step-size --iterations 0',
