@@ -83,18 +83,20 @@ class VelocityCommand:
         if not np.isfinite(wanted).all():
             wanted = np.zeros_like(wanted)
         self._braking = limits.braking_since_rest(self._braking, bool(self._speed.any()))
+        # It lasts until the next one arrives, and slows down by what a period allows only.
+        lasts = (1.0 + _MARGIN) * period + self._late
+        below, above = _stopping_speeds(q, limits, self._braking * (period / lasts), lasts)
+        wanted = clamped(wanted, -below, above)
         before, wanted = self._speed, self._smooth(wanted, limits, dt)
         low, high = limits.reachable_speeds(q, self._speed, self._braking, dt)
-        # They last until the next ones arrive, and in that time slow down by a tick's share only.
-        lasts = (1.0 + _MARGIN) * period + self._late
-        braking = self._braking * (period / lasts)
-        above = _stopping_speeds((limits.upper - q) / limits.unit, braking, lasts)
-        below = _stopping_speeds((q - limits.lower) / limits.unit, braking, lasts)
-        if limits.jerk is not None:  # what is too fast by now slows down smoothly, too
-            high = np.maximum(high, np.minimum(wanted, before))
-            low = np.minimum(low, np.maximum(wanted, before))
-        high = np.minimum(high, above)
-        low = np.minimum(np.maximum(low, -below), high)
+        if dt < period or limits.jerk is not None:
+            below, above = _stopping_speeds(q, limits, self._braking, period)
+            if limits.jerk is not None:  # what is too fast by now slows down smoothly, too
+                high = np.maximum(high, np.minimum(wanted, before))
+                low = np.minimum(low, np.maximum(wanted, before))
+            # It lasts for a whole period all the same.
+            high = np.minimum(high, above)
+            low = np.minimum(np.maximum(low, -below), high)
         self._speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
         self._rate = (self._speed - before) / (0.5 * (dt + (self._step or dt)))
         self._sent_at, self._step = now, dt
@@ -174,7 +176,16 @@ def _next_rate(
     return clamped(np.copysign(size, away), rate - jerk * last, rate + jerk * last)
 
 
-def _stopping_speeds(distance: np.ndarray, braking: np.ndarray, dt: float) -> np.ndarray:
-    """Return :func:`.motion_limits.stopping_speed_along` of each joint (n,)."""
-    twice = 2.0 * clamped(distance, 0.0, 1e9)
-    return twice / (dt + np.sqrt(dt * dt + twice / np.maximum(braking, 1e-200)))
+def _stopping_speeds(
+    q: np.ndarray, limits: MotionLimits, braking: np.ndarray, dt: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return :func:`.motion_limits.stopping_speed_along` of joints before both of their limits.
+
+    :param q: (n,) where they are [rad] or [m].
+    :returns: (n,) downwards and (n,) upwards, in shares of the velocity limits.
+    """
+    room = np.array([q - limits.lower, limits.upper - q]) / limits.unit
+    twice = 2.0 * clamped(room, 0.0, 1e9)
+    below, above = twice / (dt + np.sqrt(dt * dt + twice / np.maximum(braking, 1e-200)))
+    return below, above

@@ -13,6 +13,7 @@ from support.motion.window_storm import VelocityStorm, WindowStorm
 from support.motion.wire import CHANNELS, GraphTime, READY, Rivals, Verdict, Wire
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.motion.settings import FollowerState
 from ik_service.ros.capabilities.playback import CommandedPlayback
 from ik_service.ros.capabilities.trajectory_actions import follow_request
@@ -132,8 +133,10 @@ def test_velocities_that_are_broken_off_end_with_zeros():
 @pytest.mark.parametrize('rate_of_states', [100, 12.5])
 def test_an_arm_that_is_driven_by_velocities_stops_before_its_limits(late, rate_of_states):
     """The states, and the ticks, are late: the arm is farther than it was measured."""
-    wire, random, states = Wire('velocity_commands'), np.random.default_rng(0), []
-    wire.gain, wire.late_tick = 1.0, lambda _: late * random.integers(2)
+    bounds = {name: JointBounds(acceleration=6.0) for name in panda_solver().chain.joint_names}
+    wire = Wire('velocity_commands', bounds=MotionBounds(bounds), velocity_scaling=1.0)
+    random, states = np.random.default_rng(0), []
+    wire.gain, wire.late_tick = 1.0, lambda _: late * random.random()
     wire.lie = lambda q: states.append(q) or (None if len(states) % (100 / rate_of_states) else q)
     wire.run(0.5)
     lower, upper = wire.chain.lower, wire.chain.upper
@@ -147,6 +150,7 @@ def test_an_arm_that_is_driven_by_velocities_stops_before_its_limits(late, rate_
     times, velocities = (np.array(values) for values in zip(*wire.sent, strict=True))
     allowed = wire.limits.acceleration_now * np.maximum(np.diff(times), 0.0095)[:, None]
     assert (np.abs(np.diff(velocities, axis=0)) <= 1.01 * allowed).all()
+    assert wire.judged().gate == 0
 
 
 def test_the_last_window_is_sent_after_a_stop():
