@@ -246,6 +246,7 @@ def distances_from_lines(points: np.ndarray, there: np.ndarray, lines: np.ndarra
 LONGEST_STEP = 0.01
 """Largest motion between two rows [m], however long the steps are that a client allows."""
 _NEAR = TOLERANCE  # distance from the lines between rows [m] above which there are more rows
+_FAR = 1e-3  # distance from the lines between rows [m] above which the path ends, as with MoveIt
 _FINER, _ROUNDS = 4.0, 4  # factor between the steps of rounds, and their number
 # Reasons for the end of a path that are no matter of the spacing of its rows, and those that may
 # be one even where they are close: near a singular posture joints move fast.
@@ -407,21 +408,28 @@ class _Search:
         )
         q = np.array(result.q[: result.reached])
         if len(q) == 0:
-            path = self._path(self._start[None], result, None, result.end.bodies)
+            path = self._path(self._start[None], result, '', result.end.bodies)
             return path, result.status
         q[0] = self._start
-        jump = first_jump(self._chain, q, self._settings.jumps)
+        jump, obstacle = first_jump(self._chain, q, self._settings.jumps), ''
         if jump is not None:
-            q = q[: jump.row]
+            q, obstacle = q[: jump.row], jump.text
         curve, bodies = self._curve(q), None
-        if self._collisions is not None and len(curve.h):
-            middles = _between(curve, 0.5)
+        beside = self._beside(curve)
+        far = beside > _FAR
+        if far.any():
+            segment = int(np.argmax(far))
+            obstacle = f'the joints would leave it by {1e3 * beside[segment]:.2g} mm'
+            q, beside = q[: curve.rows[segment] + 1], beside[:segment]
+        if self._collisions is not None and len(beside):
+            middles = _between(curve, 0.5)[: len(beside)]
             colliding = np.asarray(self._collisions.colliding(middles), bool)
             if colliding.any():
                 segment = int(np.argmax(colliding))
                 bodies = self._collisions.first_contact(middles[segment])
-                q, jump = q[: curve.rows[segment] + 1], None
-        return self._path(q, result, jump, bodies, self._deviation(curve, len(q))), result.status
+                q, beside, obstacle = q[: curve.rows[segment] + 1], beside[:segment], ''
+        path = self._path(q, result, obstacle, bodies, float(beside.max(initial=0.0)))
+        return path, result.status
 
     def _bound(self) -> float:
         """Return the largest step of a joint that the search may make."""
@@ -434,30 +442,28 @@ class _Search:
         curve = joint_curve(self._chain, q, self._settings.speeds, poses, TOLERANCE)
         return within_limits(curve, bounds_of_rows(self._chain, curve.q))
 
-    def _deviation(self, curve: JointCurve, rows: int) -> float:
-        """Return the largest distance of the point from the lines between the first rows [m]."""
-        ends = curve.rows[curve.rows < rows]
-        points = self._lines.poses[ends, :3, 3]
-        largest = 0.0
+    def _beside(self, curve: JointCurve) -> np.ndarray:
+        """Return the largest distance of the point from the lines in each segment (k−1,) [m]."""
+        points, largest = self._lines.poses[curve.rows, :3, 3], np.zeros(len(curve.h))
         for part in PARTS if len(points) > 1 else ():
-            poses = tip_poses(self._chain, _between(curve, part)[: len(points) - 1])
+            poses = tip_poses(self._chain, _between(curve, part))
             there = (poses @ self._settings.T_tip_point)[:, :3, 3]
             lines = np.arange(len(there))
-            largest = max(largest, float(distances_from_lines(points, there, lines).max()))
+            largest = np.maximum(largest, distances_from_lines(points, there, lines))
         return largest
 
     def _path(
         self,
         q: np.ndarray,
         result: PathResult,
-        jump: Jump | None,
+        obstacle: str,
         bodies: tuple[str, str] | None,
         deviation: float = 0.0,
     ) -> CartesianPath:
         rows = len(q)
         points = self._lines.poses[:rows, :3, 3]
-        if jump is not None:
-            reason = jump.text
+        if obstacle:
+            reason = obstacle
         elif bodies is not None and result.reached:
             reason = f'a collision is in the way, between {bodies[0]} and {bodies[1]}'
         elif result.reached == len(self._poses):

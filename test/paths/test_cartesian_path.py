@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from support.chains import arm, snake
+from support.paths import HOME
 from support.robots import six_joint_arm
 
 import ik_service.arm.compilation as compiling
@@ -15,6 +16,7 @@ from ik_service.common.transforms import rigid_transform, rotation_about_axis
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.kinematics.tree import KinematicTree
+from ik_service.paths import cartesian_path as lines
 from ik_service.paths.cartesian_path import (
     cartesian_path,
     CartesianSettings,
@@ -118,6 +120,20 @@ def compared(chain, seed, jerk):
         least = np.minimum(least, np.linalg.norm(there - a - part[:, None] * (b - a), axis=1))
     assert least.max() <= 1.05 * told + 1e-6
     return told
+
+
+def test_a_path_ends_where_rows_are_too_far_apart_to_stay_on_the_line(monkeypatch):
+    monkeypatch.setattr(lines, 'LONGEST_STEP', 0.3)
+    monkeypatch.setattr(lines, 'MOST_POSES', 10)  # so that there are no closer rows
+    chain, options = arm('panda'), PathOptions(max_step=3.0, timeout=60.0)
+    end = chain.forward(HOME)
+    end[:3, 3] += 0.0, 0.5, 0.0
+    speeds = timing_limits(chain, None).velocity
+    settings = CartesianSettings(0.3, JumpThresholds(), options, np.eye(4), speeds)
+    path = cartesian_path(chain, HOME, end[None], settings)
+    assert path.fraction < 1.0
+    assert path.deviation <= 1e-3
+    assert 'the joints would leave it by' in path.reason
 
 
 @pytest.mark.parametrize('kind', ['chain', 'tree'])
