@@ -116,6 +116,24 @@ def test_messages_are_published_printed_and_listed(bench, terminal):
     assert 'Reliability: RELIABLE' in terminal('topic', 'info', '-v', '/wanted')
 
 
+@pytest.mark.parametrize(
+    ('name', 'kind', 'hint'),
+    [
+        ('wantd', 'PoseStamped', 'closest: {}/wanted'),
+        ('wanted', 'Pose', '{}/wanted has the type geometry_msgs/msg/PoseStamped'),
+    ],
+)
+def test_a_wait_says_what_may_be_wrong(bench, terminal, monkeypatch, name, kind, hint):
+    bench.record(PoseStamped, 'wanted')
+
+    def end(text):
+        raise KeyboardInterrupt(text)
+
+    monkeypatch.setattr(ros.sys.stderr, 'write', end)
+    with pytest.raises(KeyboardInterrupt, match=hint.format(bench.namespace)):
+        terminal('topic', 'pub', '--once', f'/{name}', f'geometry_msgs/msg/{kind}')
+
+
 def test_rates_are_shown_as_by_ros2cli():
     assert rate_text([0.0, 0.1, 0.2, 0.4], 0.5) == (
         'average rate: 7.500\n\tmin: 0.100s max: 0.200s std dev: 0.04714s window: 3'

@@ -9,7 +9,7 @@ from moveit_msgs.srv import GetPositionFK
 import numpy as np
 
 from ik_service.arm.measured_state import MeasuredState
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import quote, suggested
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import invalid_link
 from ik_service.ros.requests.goals import held_with
@@ -61,8 +61,9 @@ class FkHandler(ServiceHandler):
         unknown = [link for link in request.fk_link_names if link not in places]
         if unknown:
             more = f' and {len(unknown) - _SHOWN} more' if len(unknown) > _SHOWN else ''
+            names = ', '.join(map(quote, unknown[:_SHOWN]))
             raise invalid_link(
-                f'the robot has no link: {", ".join(map(quote, unknown[:_SHOWN]))}{more}'
+                f'the robot has no link: {names}{more}; {suggested(unknown[0], poses)}'
             )
         remarks = start_notes(measured, request.robot_state, posture, used, given)
         return '; '.join([*frames.notes, *remarks])

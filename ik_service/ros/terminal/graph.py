@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 import importlib
 import re
+import sys
 import time
 from typing import Any, TypeVar
 
@@ -35,7 +36,7 @@ from rclpy.task import Future
 from rclpy.validate_full_topic_name import validate_full_topic_name
 import yaml
 
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import quote, suggested
 from ik_service.common.regular_file import file_fault
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.actions import ThreadSafeActionClient
@@ -44,7 +45,8 @@ T = TypeVar('T')
 
 _POLL = 0.1  # time between two checks for Ctrl-C [s]
 _DISCOVERY = 10.0  # patience with a node [s]
-_LOOK = 1.0  # time in which names on the graph are discovered [s]
+_LOOK = 1.0  # time without anything new on the graph, after which it is known [s]
+_HINT = 3.0  # wait for a name, after which similar ones are shown [s]
 _RATE_WINDOW = 1000  # intervals between messages that a rate is the mean of
 _SILENCE = 2.0  # without a message, after which there is no rate [s]
 _LEAVING = 0.1  # from a message to the end of its publisher, at least [s]
@@ -94,7 +96,7 @@ class Graph:
         client = self._node.create_client(made, service)
         if not client.service_is_ready():
             print('waiting for service to become available...', flush=True)
-            self._until(client.service_is_ready)
+            self._wait(client.service_is_ready, 'service', client.srv_name, kind)
         print(f'requester: making request: {request!r}\n', flush=True)
         print(f'response:\n{self._result(client.call_async(request))!r}\n', flush=True)
 
@@ -104,7 +106,8 @@ class Graph:
         publisher = self._node.create_publisher(type(message), topic, 1)
         if once and not publisher.get_subscription_count():
             print('Waiting for at least 1 matching subscription(s)...', flush=True)
-            self._until(lambda: publisher.get_subscription_count() > 0)
+            subscribed = publisher.get_subscription_count
+            self._wait(lambda: subscribed() > 0, 'topic', publisher.topic_name, kind)
         print('publisher: beginning loop', flush=True)
         count = 0
         while True:
@@ -161,13 +164,13 @@ class Graph:
         """Print the type of a topic, and how many, or which, publish and read it."""
         name = self._node.resolve_topic_name(topic)
 
-        def ends_there() -> tuple[list[Any], list[Any]] | None:
+        def ends_there() -> tuple[list[Any], list[Any]]:
             publishers = self._node.get_publishers_info_by_topic(name)
-            found = publishers, self._node.get_subscriptions_info_by_topic(name)
-            return found if any(found) else None
+            return publishers, self._node.get_subscriptions_info_by_topic(name)
 
-        ends = self._sought(ends_there, _LOOK)
-        if ends is None:
+        self._sought(lambda: any(ends_there()))
+        ends = self._settled(ends_there)
+        if not any(ends):
             raise CallFailedError(f'nobody publishes or reads {name}')
         print(f'Type: {[*ends[0], *ends[1]][0].topic_type}\n')
         for label, found in zip(('Publisher', 'Subscription'), ends, strict=True):
@@ -187,7 +190,7 @@ class Graph:
         goal = filled(made.Goal(), parsed(text))
         client = ThreadSafeActionClient(self._node, made, action)
         print('Waiting for an action server to become available...', flush=True)
-        self._until(client.server_is_ready)
+        self._wait(client.server_is_ready, 'action', action, kind)
         print(f'Sending goal:\n     {yaml_text(goal)}', flush=True)
 
         def show(message: Any) -> None:  # noqa: ANN401 (of any action)
@@ -210,14 +213,12 @@ class Graph:
 
     def list_nodes(self) -> None:
         """Print the names of the nodes on the graph."""
-        self._spin(_LOOK)
-        for name in sorted(self._nodes()):
+        for name in self._settled(lambda: sorted(self._nodes())):
             print(name)
 
     def list_names(self, what: str, types: bool) -> None:
         """Print names on the graph of topics, services or actions, with their types or without."""
-        self._spin(_LOOK)
-        for name, found in sorted(self._names(what)):
+        for name, found in self._settled(lambda: sorted(self._names(what))):
             print(f'{name} [{", ".join(found)}]' if types else name)
 
     def show_type(self, what: str, name: str) -> None:
@@ -232,12 +233,12 @@ class Graph:
         """Print the nodes that serve an action, and those that call it, with types or without."""
         name = self._node.resolve_topic_name(action)
 
-        def ends_there() -> dict[str, list[tuple[str, str]]] | None:
-            found = {label: self._ends(name, find) for label, find in _ACTION_ENDS.items()}
-            return found if any(found.values()) else None
+        def ends_there() -> dict[str, list[tuple[str, str]]]:
+            return {label: self._ends(name, find) for label, find in _ACTION_ENDS.items()}
 
-        ends = self._sought(ends_there, _LOOK)
-        if ends is None:
+        self._sought(lambda: any(ends_there().values()))
+        ends = self._settled(ends_there)
+        if not any(ends.values()):
             raise CallFailedError(f'there is no action {name}')
         print(f'Action: {name}')
         for label, found in ends.items():
@@ -257,14 +258,17 @@ class Graph:
     def describe_node(self, node: str) -> None:
         """Print the topics, services and actions of a node; raises CallFailedError."""
         name = self._node.resolve_topic_name(node)
-        self._spin(_LOOK)
         place = self._sought(lambda: self._nodes().get(name))
         if place is None:
-            raise CallFailedError(f'Node not found: {name}')
+            near = suggested(name, self._nodes())
+            raise CallFailedError(f'Node not found: {name}; {near}')
+        ends = self._settled(
+            lambda: {label: sorted(find(self._node, *place)) for label, find in _NODE_ENDS.items()}
+        )
         print(name)
-        for label, find in _NODE_ENDS.items():
+        for label, found in ends.items():
             print(f'  {label}:')
-            for end_name, kinds in sorted(find(self._node, *place)):
+            for end_name, kinds in found:
                 print(f'    {end_name}: {", ".join(kinds)}')
 
     def _nodes(self) -> dict[str, tuple[str, str]]:
@@ -329,16 +333,51 @@ class Graph:
         end = time.monotonic() + _DISCOVERY
         self._until(lambda: client.service_is_ready() or time.monotonic() > end)
         if not client.service_is_ready():
-            raise CallFailedError(f'Node not found: nobody offers {client.srv_name}')
+            near = suggested(self._node.resolve_topic_name(node), self._nodes())
+            raise CallFailedError(f'Node not found: nobody offers {client.srv_name}; {near}')
         return self._result(client.call_async(request))
 
-    def _sought(
-        self, look: Callable[[], T | None], pause: float = _POLL, patience: float = _DISCOVERY
-    ) -> T | None:
+    def _wait(self, is_there: Callable[[], bool], what: str, name: str, kind: str) -> None:
+        """Wait for the other end of a name; what may be wrong with it is shown after a while."""
+        end = time.monotonic() + _HINT
+        self._until(lambda: is_there() or time.monotonic() > end)
+        if not is_there():
+            print(f'still waiting: {self._doubt(what, name, kind)}', file=sys.stderr, flush=True)
+            self._until(is_there)
+
+    def _doubt(self, what: str, name: str, kind: str) -> str:
+        """Return the types that a name has beside the given one, or the names like it."""
+        name, names = self._node.resolve_topic_name(name), dict(self._names(what))
+        package, _, short = kind.partition('/')
+        others = [
+            each
+            for each in names.pop(name, ())
+            if (each.split('/')[0], each.split('/')[-1]) != (package, short.split('/')[-1])
+        ]
+        if others:
+            return f'{name} has the type {", ".join(others)}'
+        return f'nobody serves or reads {name}; {suggested(name, names)}'
+
+    def _settled(self, look: Callable[[], T]) -> T:
+        """Return what is found on the graph when nothing new has come for a while."""
+
+        def state() -> tuple[T, object]:
+            names = [sorted(self._names(what)) for what in ('topic', 'service')]
+            return look(), names
+
+        end = time.monotonic() + _DISCOVERY
+        found, since = state(), time.monotonic()
+        while time.monotonic() < min(since + _LOOK, end):
+            self._spin(_POLL)
+            if (again := state()) != found:
+                found, since = again, time.monotonic()
+        return found[0]
+
+    def _sought(self, look: Callable[[], T | None], patience: float = _DISCOVERY) -> T | None:
         """Return what is found on the graph, looking again while it is nothing."""
         end = time.monotonic() + patience
         while True:
-            self._spin(pause)
+            self._spin(_POLL)
             found = look()
             if found or time.monotonic() >= end:
                 return found
