@@ -414,13 +414,15 @@ class _Search:
         jump, obstacle = first_jump(self._chain, q, self._settings.jumps), ''
         if jump is not None:
             q, obstacle = q[: jump.row], jump.text
-        curve, bodies = self._curve(q), None
+        curve, bodies, status = self._curve(q), None, result.status
         beside = self._beside(curve)
         far = beside > _FAR
         if far.any():
             segment = int(np.argmax(far))
-            obstacle = f'the joints would leave it by {1e3 * beside[segment]:.2g} mm'
+            obstacle = f'the tip would leave its line by {1e3 * beside[segment]:.2g} mm'
             q, beside = q[: curve.rows[segment] + 1], beside[:segment]
+            if status is not PathStatus.TIMED_OUT:  # whatever ends it later: closer rows may help
+                status = PathStatus.TOO_FAR
         if self._collisions is not None and len(beside):
             middles = _between(curve, 0.5)[: len(beside)]
             colliding = np.asarray(self._collisions.colliding(middles), bool)
@@ -429,7 +431,7 @@ class _Search:
                 bodies = self._collisions.first_contact(middles[segment])
                 q, beside, obstacle = q[: curve.rows[segment] + 1], beside[:segment], ''
         path = self._path(q, result, obstacle, bodies, float(beside.max(initial=0.0)))
-        return path, result.status
+        return path, status
 
     def _bound(self) -> float:
         """Return the largest step of a joint that the search may make."""

@@ -124,7 +124,7 @@ def compared(chain, seed, jerk):
 
 def test_a_path_ends_where_rows_are_too_far_apart_to_stay_on_the_line(monkeypatch):
     monkeypatch.setattr(lines, 'LONGEST_STEP', 0.3)
-    monkeypatch.setattr(lines, 'MOST_POSES', 10)  # so that there are no closer rows
+    monkeypatch.setattr(lines, 'MOST_POSES', 5)  # so that there are no closer rows
     chain, options = arm('panda'), PathOptions(max_step=3.0, timeout=60.0)
     end = chain.forward(HOME)
     end[:3, 3] += 0.0, 0.5, 0.0
@@ -133,7 +133,20 @@ def test_a_path_ends_where_rows_are_too_far_apart_to_stay_on_the_line(monkeypatc
     path = cartesian_path(chain, HOME, end[None], settings)
     assert path.fraction < 1.0
     assert path.deviation <= 1e-3
-    assert 'the joints would leave it by' in path.reason
+    assert 'the tip would leave its line by' in path.reason
+
+
+def test_closer_rows_stay_on_a_line_that_ends_out_of_reach(monkeypatch):
+    chain, options = arm('panda'), PathOptions(max_step=3.0, timeout=60.0)
+    end = chain.forward(HOME)
+    end[:3, 3] += 0.0, 2.0, 0.0
+    speeds = timing_limits(chain, None).velocity
+    settings = CartesianSettings(0.3, JumpThresholds(), options, np.eye(4), speeds)
+    close = cartesian_path(chain, HOME, end[None], settings)
+    monkeypatch.setattr(lines, 'LONGEST_STEP', 0.3)
+    path = cartesian_path(chain, HOME, end[None], settings)
+    assert path.progress == pytest.approx(close.progress, abs=0.02)
+    assert path.deviation <= 1e-3
 
 
 @pytest.mark.parametrize('kind', ['chain', 'tree'])

@@ -25,7 +25,7 @@ Jerk that greater ones count as, in shares of the velocity limit [1/s²]; share,
 shares, that counts as rounding.
 """
 
-_MARGIN, _LATEST, _FORGOTTEN = 0.2, 0.05, 0.99
+_MARGIN, _LATEST, _REMEMBERED = 0.2, 0.05, 0.99
 """
 Delay of the next velocities that joint limits always allow for, as a share of the period; delay
 of ticks that they allow for, at most [s]; share of it that still counts in the next tick.
@@ -77,7 +77,7 @@ class VelocityCommand:
         passed = now - self._sent_at
         dt = max(min(passed, period), 1e-9)
         if self._speed.any():
-            self._late = min(max(passed - period, _FORGOTTEN * self._late), _LATEST)
+            self._late = min(max(passed - period, _REMEMBERED * self._late), _LATEST)
         correction = self._corrected(clamped(missing, -most, most), limits, dt)
         wanted = velocity / limits.unit + correction
         if not np.isfinite(wanted).all():
