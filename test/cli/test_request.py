@@ -247,6 +247,8 @@ def test_a_group_with_several_tips_lists_them(ik_solve, tmp_path, two_arms_urdf)
         (['panda', '--xyz', '0', '1e308', '0'], "--xyz: '1e308' is no number up to 1e+09"),
         (['panda', '--random', '--joints', '0'], 'not allowed with argument'),
         (['panda', '--random', '--tip', 'hand'], "no option '--tip'; closest: --tip-link"),
+        (['panda', '--rndom', '1'], "no option '--rndom'; closest: --random"),
+        (['panda', '--xzy=0.1'], "no option '--xzy'; closest: --xyz"),
         (['panda', '--random', '0', 'hand'], 'unrecognized arguments: hand'),
         (['panda', '--random', '-1'], "'-1' is no whole number of at least 0"),
         (['--random', 'panda'], 'the URDF comes first'),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 import errno
 import inspect
+from itertools import takewhile
 import os
 from pathlib import Path
 import re
@@ -141,10 +142,12 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, args, namespace=None):  # type: ignore[override]  # noqa: ANN001,ANN201,D102
         # argparse takes -1e-3 and -inf for options, but no word that starts with a space.
         words = [f' {word}' if is_number(word) else word for word in args]
+        for word in takewhile(lambda word: word != '--', words):
+            option = word.partition('=')[0]  # before argparse, which may name what is missing
+            if option.startswith('--') and option not in self._option_string_actions:
+                near = suggested(option, self._option_string_actions)
+                raise UsageError(f'there is no option {quote(option)}; {near}')
         parsed, unknown = self.parse_known_args(words, namespace)
-        if unknown and unknown[0].startswith('--'):
-            near = suggested(unknown[0], self._option_string_actions)
-            raise UsageError(f'there is no option {quote(unknown[0])}; {near}')
         if unknown:
             self.error(f'unrecognized arguments: {" ".join(unknown)}')
         return parsed

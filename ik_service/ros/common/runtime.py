@@ -38,6 +38,7 @@ GRACE = 0.6
 """Time that a program has for its own clean-up after a signal [s], unless it asks for more."""
 
 _POLL_PERIOD = 0.02  # of signals [s]
+_AS_PARAMETERS = 'settings are parameters, such as --ros-args -p urdf:=arm.urdf'
 _LONGEST_PARAMETERS = 64 * 2**20  # of a parameter file [byte]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -174,6 +175,10 @@ def _fault_of(error: Exception, words: Sequence[str]) -> str:
                 return f'{option} {file}: {file_fault(fault)}'
     reason = re.sub(r',? at /\S+:\d+', '', ' '.join(str(error).split()))
     reason = reason.removeprefix('Failed to parse ROS arguments: ')
+    if type(error).__name__ == 'UnknownROSArgsError':
+        return f'{reason}: no argument of ROS; {_AS_PARAMETERS}'
+    if 'parameter override rule' in reason:
+        return f'{reason.partition(". Error")[0].rstrip(".")}; {_AS_PARAMETERS}'
     return f'{reason}{_of_moveit(reason)}'
 
 
@@ -211,8 +216,7 @@ def ros(args: list[str] | None = None) -> Iterator[None]:
         raise ArgumentError('command line', _fault_of(error, words)) from error
     if others:
         raise ArgumentError(
-            'command line', f'{others[0]!r} is no argument; settings are parameters, such as '
-            '--ros-args -p urdf:=arm.urdf'
+            'command line', f'{others[0]!r} is no argument; {_AS_PARAMETERS}'
         )  # fmt: skip
     try:
         yield

@@ -173,6 +173,15 @@ def test_words_that_are_not_for_ros_are_refused(words):
         pass
 
 
+@pytest.mark.parametrize('words', [['urdf:=arm.urdf'], ['-p', 'urdf=arm.urdf']])
+def test_a_parameter_that_is_written_wrong_is_shown_right(words):
+    with (
+        pytest.raises(ArgumentError, match=r'urdf.*; settings are .* -p urdf:=arm\.urdf$'),
+        ros(['--ros-args', *words]),
+    ):
+        pass
+
+
 def test_a_parameter_file_of_moveit_is_refused_with_what_takes_its_files(tmp_path):
     file = tmp_path / 'kinematics.yaml'
     file.write_text('arm:\n  kinematics_solver_timeout: 0.005\n')
