@@ -107,7 +107,7 @@ class GoalPostures:
             q = np.clip(q, self._chain.lower, self._chain.upper)
             return ([q], [q]) if allowed(q) else ([], [q])
         found: list[np.ndarray] = []
-        others = getattr(goal, 'others', None)
+        others = goal.others if isinstance(goal, LinkGoal) else None
         posture = self._start if others is None else others
         for chain, target in self._targets(goal):
             usable: list[np.ndarray] = []
