@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable
 import difflib
 
@@ -30,7 +31,8 @@ def safe_repr(value: object, text_of: Callable[[object], str] = repr) -> str:
     if isinstance(value, str) and text_of is repr:
         return quote(value)
     try:
-        text = text_of(value)
+        # Lists of numbers in messages and parameters of ROS are arrays.
+        text = text_of(value.tolist() if isinstance(value, array) else value)
     except Exception:
         return f'a {type(value).__name__} that cannot be shown'
     return truncate(text)

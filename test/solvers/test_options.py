@@ -1,5 +1,6 @@
 """Options of a solve, and its result: a status and a reason in a sentence."""
 
+from array import array
 from dataclasses import FrozenInstanceError, replace
 import math
 
@@ -66,6 +67,11 @@ def test_invalid_values_are_refused(option, value):
     with pytest.raises(OptionError, match=f'^{option}: has to be') as error:
         IkOptions(**{option: value})
     assert error.value.option == option
+
+
+def test_an_array_as_of_a_ros_parameter_is_shown_as_a_list():
+    with pytest.raises(OptionError, match=r'not \[1\.0, 2\.0\]$'):
+        IkOptions(task_weights=array('d', [1.0, 2.0]))
 
 
 @pytest.mark.parametrize(
