@@ -339,7 +339,7 @@ def cartesian_path(
     at_start = chain.forward(start) @ settings.T_tip_point
     step = min(settings.max_step, LONGEST_STEP)
     found: CartesianPath | None = None
-    allowed = 0.0
+    reached, row, allowed = -math.inf, 0.0, 0.0
     for number in range(_ROUNDS):
         left = settings.options.timeout - (time.monotonic() - began)
         if found is not None and left <= 0.0:
@@ -357,11 +357,12 @@ def cartesian_path(
             newer = replace(newer, reason=found.reason)  # which says more
         if found is None or newer.progress >= found.progress - allowed:
             found = newer
-        near = newer.deviation <= _NEAR
+        near, gained = newer.deviation <= _NEAR, newer.progress > reached + row
+        reached, row = newer.progress, len(waypoints) / len(lines.poses)
         # A path that leaves its lines between rows yields to one that ends up to a row earlier.
-        allowed = 0.0 if near else len(waypoints) / len(lines.poses)
+        allowed = 0.0 if near else row
         good = near and newer.reason in ('', search.fault)
-        if good or status in _FINAL or (near and number > 0 and status not in _RESOLVED):
+        if good or status in _FINAL or (near and not gained and status not in _RESOLVED):
             break
         step /= _FINER
     assert found is not None

@@ -149,6 +149,16 @@ def test_closer_rows_stay_on_a_line_that_ends_out_of_reach(monkeypatch):
     assert path.deviation <= 1e-3
 
 
+def test_rows_become_closer_while_that_leads_farther_than_to_a_limit():
+    chain, generator = arm('panda'), np.random.default_rng(132)
+    q = generator.uniform(np.maximum(chain.lower, -2.0), np.minimum(chain.upper, 2.0)).round(2)
+    end = chain.forward(q)
+    end[:3, 3] += generator.uniform(-0.3, 0.3, 3).round(2)
+    speeds, options = timing_limits(chain, None).velocity, PathOptions(timeout=60.0)
+    settings = CartesianSettings(0.01, JumpThresholds(), options, np.eye(4), speeds)
+    assert cartesian_path(chain, q, end[None], settings).progress > 0.046  # not 0.0432
+
+
 @pytest.mark.parametrize('kind', ['chain', 'tree'])
 def test_prepared_kernels_are_recognised(kind):
     chain = arm('panda') if kind == 'chain' else KinematicTree.of_chain(arm('panda'))
