@@ -10,8 +10,9 @@ from pathlib import Path
 
 import yaml
 
+from ik_service.common.file_fault import file_fault
 from ik_service.common.quoting import quote
-from ik_service.common.regular_file import file_fault, read_regular
+from ik_service.common.regular_file import read_regular
 from ik_service.common.shared_parameters import is_for, sections
 from ik_service.exceptions import ArgumentError
 from ik_service.model.description import is_xacro, load_text

@@ -22,7 +22,8 @@ import threading
 import traceback
 from typing import TYPE_CHECKING
 
-from ik_service.common.regular_file import file_fault, read_regular
+from ik_service.common.file_fault import file_fault
+from ik_service.common.regular_file import read_regular
 from ik_service.common.resources import NoRosError, require_ros
 from ik_service.exceptions import ArgumentError, IkServiceError
 
