@@ -122,29 +122,30 @@ def compared(chain, seed, jerk):
     return told
 
 
+def line_of_panda(q, shift, step=0.01, max_step=0.1):
+    """The path of its tip along one line (3,) [m], in rows of a step [m]."""
+    chain = arm('panda')
+    end = chain.forward(q)
+    end[:3, 3] += shift
+    options = PathOptions(max_step=max_step, timeout=60.0)
+    speeds = timing_limits(chain, None).velocity
+    settings = CartesianSettings(step, JumpThresholds(), options, np.eye(4), speeds)
+    return cartesian_path(chain, q, end[None], settings)
+
+
 def test_a_path_ends_where_rows_are_too_far_apart_to_stay_on_the_line(monkeypatch):
     monkeypatch.setattr(lines, 'LONGEST_STEP', 0.3)
     monkeypatch.setattr(lines, 'MOST_POSES', 5)  # so that there are no closer rows
-    chain, options = arm('panda'), PathOptions(max_step=3.0, timeout=60.0)
-    end = chain.forward(HOME)
-    end[:3, 3] += 0.0, 0.5, 0.0
-    speeds = timing_limits(chain, None).velocity
-    settings = CartesianSettings(0.3, JumpThresholds(), options, np.eye(4), speeds)
-    path = cartesian_path(chain, HOME, end[None], settings)
+    path = line_of_panda(HOME, (0.0, 0.5, 0.0), step=0.3, max_step=3.0)
     assert path.fraction < 1.0
     assert path.deviation <= 1e-3
     assert 'the tip would leave its line by' in path.reason
 
 
 def test_closer_rows_stay_on_a_line_that_ends_out_of_reach(monkeypatch):
-    chain, options = arm('panda'), PathOptions(max_step=3.0, timeout=60.0)
-    end = chain.forward(HOME)
-    end[:3, 3] += 0.0, 2.0, 0.0
-    speeds = timing_limits(chain, None).velocity
-    settings = CartesianSettings(0.3, JumpThresholds(), options, np.eye(4), speeds)
-    close = cartesian_path(chain, HOME, end[None], settings)
+    close = line_of_panda(HOME, (0.0, 2.0, 0.0), step=0.3, max_step=3.0)
     monkeypatch.setattr(lines, 'LONGEST_STEP', 0.3)
-    path = cartesian_path(chain, HOME, end[None], settings)
+    path = line_of_panda(HOME, (0.0, 2.0, 0.0), step=0.3, max_step=3.0)
     assert path.progress == pytest.approx(close.progress, abs=0.02)
     assert path.deviation <= 1e-3
 
@@ -152,11 +153,8 @@ def test_closer_rows_stay_on_a_line_that_ends_out_of_reach(monkeypatch):
 def test_rows_become_closer_while_that_leads_farther_than_to_a_limit():
     chain, generator = arm('panda'), np.random.default_rng(132)
     q = generator.uniform(np.maximum(chain.lower, -2.0), np.minimum(chain.upper, 2.0)).round(2)
-    end = chain.forward(q)
-    end[:3, 3] += generator.uniform(-0.3, 0.3, 3).round(2)
-    speeds, options = timing_limits(chain, None).velocity, PathOptions(timeout=60.0)
-    settings = CartesianSettings(0.01, JumpThresholds(), options, np.eye(4), speeds)
-    assert cartesian_path(chain, q, end[None], settings).progress > 0.046  # not 0.0432
+    path = line_of_panda(q, generator.uniform(-0.3, 0.3, 3).round(2))
+    assert path.progress > 0.046  # not 0.0432
 
 
 @pytest.mark.parametrize('kind', ['chain', 'tree'])
