@@ -45,14 +45,13 @@ class VelocityCommand:
         self._smoothed = np.zeros(n, bool)  # which speeds are approaching the wanted ones
         self._sent_at = -np.inf
         self._late = 0.0  # by how much ticks are late [s]
-        self._rested_at = -np.inf
-        self._farewell = False
+        self._farewell = 0.0  # time for which zeros are still to be sent [s]
         self._before = vars(self).copy()
 
     @property
     def busy(self) -> bool:
         """Whether there is still something to send, be it zeros."""
-        return self._farewell
+        return self._farewell > 0.0
 
     def next(
         self,
@@ -100,10 +99,7 @@ class VelocityCommand:
         self._speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
         self._rate = (self._speed - before) / (0.5 * (dt + (self._step or dt)))
         self._sent_at, self._step = now, dt
-        if self._speed.any():
-            self._rested_at, self._farewell = np.inf, True
-        elif self._rested_at == np.inf or self._rested_at == -np.inf:
-            self._rested_at = now
+        self._farewell = FAREWELL if self._speed.any() else self._farewell - dt
         return self._speed * limits.unit
 
     def _corrected(self, wanted: np.ndarray, limits: MotionLimits, dt: float) -> np.ndarray:
@@ -150,10 +146,7 @@ class VelocityCommand:
         :param period: as for :meth:`next`.
         :returns: (n,) velocities; None when nothing more is to be sent.
         """
-        if not self._farewell:
-            return None
-        if now - self._rested_at > FAREWELL:
-            self._farewell, self._rested_at = False, -np.inf
+        if self._farewell <= 0.0:  # by ticks, as a process that stalls sends nothing
             return None
         return self.next(np.zeros_like(self._speed), None, q, limits, now, period)
 

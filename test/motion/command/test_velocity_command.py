@@ -111,6 +111,19 @@ def test_a_motion_that_begins_during_the_zeros_ends_with_zeros_again():
     assert not np.array(rig.sent[-round(FAREWELL / PERIOD) :]).any()
 
 
+def test_a_process_that_stalls_sends_its_zeros_afterwards():
+    rig = Rig()
+    rig.run(np.array([1.5, 1.5]), 60)
+    while rig.sent[-1].any():
+        rig.rest(1)
+    rig.now += 2.0 * FAREWELL
+    before = len(rig.sent)
+    rig.rest(1000)
+    zeros = rig.sent[before:]
+    assert len(zeros) >= round(FAREWELL / PERIOD) - 2
+    assert not np.array(zeros).any()
+
+
 def test_no_velocity_leads_beyond_a_joint_limit():
     rig = Rig((1.9, -1.9), latency=0, factor=1.0, drift=0.0)
     rig.run(np.array([2.0, -2.0]), 100)
