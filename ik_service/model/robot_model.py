@@ -78,7 +78,9 @@ def _find_root(links: Iterable[str], parents: Mapping[str, Joint]) -> str:
     if len(roots) > 1:
         raise UrdfError(f'several links have no parent joint: {listed(roots)}')
     if not roots and not parents:
-        raise UrdfError('the robot has no links')
+        raise UrdfError(
+            'the robot has no links: a file of xacro macros or ros2_control alone has none'
+        )
     if not roots:
         raise _loop_error(next(iter(parents)), parents)
     return roots[0]

@@ -81,6 +81,32 @@ def test_a_folder_around_the_description_needs_no_manifest_below_the_home_folder
         found(f'package://alone/{MESH}', urdf)
 
 
+@pytest.mark.parametrize('urdf', ['arm.urdf', 'urdf/arm.urdf'])
+@pytest.mark.parametrize('name', ['arm', None])
+def test_a_folder_of_the_description_is_a_package_of_its_name_where_there_is_no_other(
+    tmp_path, urdf, name
+):
+    folder = package(tmp_path / 'arm', name)
+    (folder / 'urdf' / 'meshes').mkdir(parents=True)
+    (folder / 'urdf' / MESH).write_text('of the urdf')
+    urdf = folder / urdf
+    nearest = urdf.parent / MESH
+    assert found('package://meshes/link.stl', urdf) == nearest
+    if name and nearest != folder / MESH:
+        nearest.unlink()
+        assert found('package://meshes/link.stl', urdf) == folder / MESH
+    (tmp_path / 'secret.stl').write_text('secret')
+    (urdf.parent / 'linked').symlink_to(tmp_path)
+    with pytest.raises(MeshError, match='no such package'):
+        found('package://meshes/other.stl', urdf)
+    for path in (
+        f'meshes/{os.path.relpath(tmp_path, nearest.parent)}/secret.stl',
+        'linked/secret.stl',
+    ):
+        with pytest.raises(MeshError, match='lies outside'):
+            found(f'package://{path}', urdf)
+
+
 @pytest.mark.parametrize(
     ('manifest', 'name'),
     [

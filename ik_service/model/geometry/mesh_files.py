@@ -4,9 +4,10 @@ Mesh files that a robot description names: their paths, and the unit of length o
 A description may come from anybody, and the content of a mesh is shown in the page. So a mesh has
 to lie, once all links are followed, in one of these folders: an installed package, the package
 that holds the URDF's file or stands beside it, or else the folder of that file, a folder around it
-with the name of the package, or a folder that the user has named. Where a package was installed as
-links (``colcon build --symlink-install``), the folder of its own manifest counts too. Packages are
-found by :mod:`~ik_service.model.package_folders`.
+with the name of the package, or a folder that the user has named. A folder in that of the file, or
+of its package, counts as a package of its name where there is no other. Where a package was
+installed as links (``colcon build --symlink-install``), the folder of its own manifest counts too.
+Packages are found by :mod:`~ik_service.model.package_folders`.
 """
 
 from __future__ import annotations
@@ -114,6 +115,12 @@ class MeshFiles:
             place = os.path.join(folder.path, path.lstrip('/'))
             if folder is folders[-1] or os.path.lexists(place):
                 return self._checked(filename, place, [folder])
+        if self._own is not None and _PACKAGE.fullmatch(package):
+            # package://meshes/link.stl, as files for simulators have it: a folder, no package.
+            for parent in (self._around[0], self._own.path):
+                place = os.path.join(parent, package, path.lstrip('/'))
+                if os.path.lexists(place):
+                    return self._checked(filename, place, [self._own])
         raise _error(
             filename,
             'is not found: no such package is installed, or lies beside the URDF with a '
