@@ -134,7 +134,7 @@ class MeshFiles:
             raise _error(
                 filename,
                 'is refused: it lies outside of the folders that meshes come from, which are '
-                f'packages{self._and_own()}',
+                f'packages{self._and_own()}; package_dirs names more',
             )
         if not os.path.lexists(real):
             raise _error(filename, 'is not found')

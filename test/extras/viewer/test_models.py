@@ -148,7 +148,8 @@ def test_the_loader_reports_each_name_once(tree):
     assert warnings == [
         'the mesh ../meshes/gone.stl is not found; it is drawn as a box',
         'the mesh /etc/passwd is refused: it lies outside of the folders that meshes come from, '
-        f'which are packages and {tree}, where the URDF is; it is drawn as a box',
+        f'which are packages and {tree}, where the URDF is; package_dirs names more; it is drawn '
+        'as a box',
     ]
     good = MeshFile('../meshes/link 1.stl', (1.0, 1.0, 1.0))
     assert loader.get(good) is loader.get(good) != ()
