@@ -48,16 +48,17 @@ Goals = ArrayLike | Task | LinkGoal | Sequence[ArrayLike | Task | LinkGoal]
 
 
 def checked_goals(chain: KinematicChain, goals: Goals) -> list[Goal]:
-    """Return the goals as a tuple; an array (4, 4) is a pose. Raises ArgumentError for none."""
+    """
+    Return the goals as a list; raises ArgumentError for none.
+
+    Numbers in the shape (4, 4) are a pose; of a chain of four joints, lists of them are four joint
+    vectors.
+    """
     several: Iterable[object]
-    if isinstance(goals, (Task, LinkGoal)) or (
-        isinstance(goals, np.ndarray) and goals.shape == (4, 4)
-    ):
+    if isinstance(goals, (Task, LinkGoal)) or _is_one(chain, goals):
         several = [goals]
-    elif isinstance(goals, Iterable):
+    elif isinstance(goals, Iterable) and getattr(goals, 'ndim', 1) > 0:
         several = list(goals)
-        if several and all(isinstance(each, (int, float, np.floating)) for each in several):
-            several = [several]
     else:
         raise ArgumentError(
             'goals', f'have to be joint vectors, poses or tasks, not {safe_repr(goals)}'
@@ -66,6 +67,16 @@ def checked_goals(chain: KinematicChain, goals: Goals) -> list[Goal]:
     if not checked:
         raise ArgumentError('goals', 'are none; there has to be one at least')
     return checked
+
+
+def _is_one(chain: KinematicChain, goals: object) -> bool:
+    """Return whether numbers are a single goal, and not several."""
+    try:
+        shape = real_array(goals, 'goals').shape  # type: ignore[arg-type]  # of whatever they are
+    except ArgumentError:  # others than numbers are among them
+        return False
+    pose = shape == (4, 4) and (isinstance(goals, np.ndarray) or chain.n != 4)
+    return pose or (len(shape) == 1 and shape != (0,))
 
 
 def _checked(chain: KinematicChain, goal: object, name: str) -> Goal:

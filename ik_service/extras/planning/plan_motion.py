@@ -10,6 +10,7 @@ import time
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import single_number, whole_number
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.planning.constraints import (
@@ -227,10 +228,10 @@ def plan_motion(
     if pipeline not in PIPELINES:
         names = ', '.join(PIPELINES)
         raise ArgumentError('pipeline', f'has to be one of {names}, not {safe_repr(pipeline)}')
-    if not (isinstance(timeout, (int, float)) and timeout > 0.0):
+    timeout = single_number(timeout, 'timeout')
+    if not timeout > 0.0:
         raise ArgumentError('timeout', f'has to be a time above 0, not {safe_repr(timeout)}')
-    if not (isinstance(random_seed, int) and random_seed >= 0):
-        raise ArgumentError('random_seed', f'has to be 0 or more, not {safe_repr(random_seed)}')
+    random_seed = whole_number(random_seed, 'random_seed', least=0)
     if pipeline == 'ompl':
         load_ompl()
     test = None if collisions is None else collision_test(collisions, chain)

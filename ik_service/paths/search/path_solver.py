@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 import math
 import time
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -104,6 +105,17 @@ class PathOptions:
         check_flag('smooth', self.smooth)
         check_choice('reconfigurations', self.reconfigurations, RECONFIGURATIONS)
         check_number('timeout', self.timeout)
+
+    @classmethod
+    def of(cls, ik: IkOptions) -> Self:
+        """
+        Return the options of a path with those of a solve.
+
+        :param ik: as for ``ik``; a ``timeout`` other than the default is that of the whole path.
+        :raises OptionError: when an option is given that paths do not use.
+        """
+        timeout = cls.timeout if ik.timeout == IkOptions.timeout else ik.timeout
+        return cls(ik=replace(ik, timeout=IkOptions.timeout), timeout=timeout)
 
 
 # A joint motion that is larger than so many times the motion of the tip is one near a singular
@@ -235,7 +247,7 @@ def solve_path(
     chain: KinematicChain | KinematicTree,
     targets: BatchTargets,
     seed: ArrayLike | None = None,
-    options: PathOptions | None = None,
+    options: PathOptions | IkOptions | None = None,
     end: ArrayLike | None = None,
     collisions: Collisions | CollisionTest | None = None,
     no_reconfiguration_at: ArrayLike = (),
@@ -252,7 +264,8 @@ def solve_path(
         every tip to these.
     :param seed: (n,) where the path starts [rad] or [m]; without it the start is free. One outside
         the limits is brought inside.
-    :param options: options; the defaults when left out.
+    :param options: options of the path, or those of a solve alone (:meth:`PathOptions.of`); the
+        defaults when left out.
     :param end: (n,) where the path ends, or within ``max_step`` of it [rad] or [m]; free when left
         out.
     :param collisions: :class:`~ik_service.CollisionChecker`, or a test that it has made: rows that
@@ -266,6 +279,8 @@ def solve_path(
     """
     began = time.monotonic()
     options = _DEFAULTS if options is None else options
+    if isinstance(options, IkOptions):
+        options = PathOptions.of(options)
     if not isinstance(options, PathOptions):
         raise ArgumentError('options', f'have to be PathOptions, not {safe_repr(options)}')
     check_kinds(chain, options.ik)

@@ -265,6 +265,19 @@ def test_a_continuous_joint_takes_the_shorter_turn():
     assert plan.trajectory.positions[-1] == pytest.approx([0.2 + 2 * np.pi])
 
 
+@pytest.mark.parametrize('form', ['rows of a pose', 'poses', 'whole numbers'])
+def test_numbers_are_taken_in_any_form(panda, form):
+    posture = np.array([0, 0, 0, -2, 0, 2, 1])
+    rows = panda.forward(posture).tolist()
+    goals = {'rows of a pose': rows, 'poses': [rows], 'whole numbers': posture}[form]
+    plan = iks.plan_motion(
+        panda, READY, goals, timeout=np.int64(60), random_seed=np.int64(3), pipeline='ptp'
+    )
+    assert plan.success, plan.reason
+    T = panda.forward(plan.trajectory.positions[-1])
+    assert np.allclose(T, rows, atol=5e-5)
+
+
 @pytest.mark.parametrize(
     'wrong',
     [
@@ -273,10 +286,13 @@ def test_a_continuous_joint_takes_the_shorter_turn():
         {'goals': [1.0, 2.0]},
         {'goals': []},
         {'goals': 'home'},
+        {'goals': np.array(3.0)},
         {'goals': [np.full(7, np.inf)]},
         {'pipeline': 'chomp'},
         {'timeout': 0.0},
+        {'timeout': True},
         {'random_seed': -1},
+        {'random_seed': True},
         {'path_constraints': 3},
         {'collisions': 3},
         {'chain': None},

@@ -196,8 +196,9 @@ def test_no_way_to_the_end_given(panda, straight, late, monkeypatch):
     assert_sound(panda, straight, path)
 
 
-def test_time_runs_out(panda, straight):
-    path = iks.solve_path(panda, straight, HOME, iks.PathOptions(timeout=1e-9))
+@pytest.mark.parametrize('options', [iks.PathOptions(timeout=1e-9), iks.IkOptions(timeout=1e-9)])
+def test_time_runs_out(panda, straight, options):
+    path = iks.solve_path(panda, straight, HOME, options)
     assert path.status is iks.PathStatus.TIMED_OUT
     assert_sound(panda, straight, path)
 
@@ -235,7 +236,7 @@ def test_tolerances_of_each_target(panda, straight):
 
 
 def test_free_axes(panda, straight):
-    position = iks.PathOptions(ik=iks.IkOptions(task_weights=(1, 1, 1, 0, 0, 0)), timeout=600.0)
+    position = iks.IkOptions(task_weights=(1, 1, 1, 0, 0, 0), timeout=600.0)
     targets = straight.copy()
     targets[50:, :3, :3] = transform()[:3, :3]  # whatever it is
     path = iks.solve_path(panda, targets, HOME, position)
@@ -265,11 +266,13 @@ def test_bad_arguments(panda, straight):
         with pytest.raises(ArgumentError, match=name):
             iks.solve_path(panda, straight[:2], **{name: np.zeros(6)})
     with pytest.raises(ArgumentError, match='options'):
-        iks.solve_path(panda, straight[:2], HOME, options=iks.IkOptions())
+        iks.solve_path(panda, straight[:2], HOME, options={'timeout': 1.0})
     with pytest.raises(ArgumentError, match='collisions'):
         iks.solve_path(panda, straight[:2], HOME, collisions='yes')
     with pytest.raises(OptionError, match='max_searches'):
         iks.PathOptions(ik=iks.IkOptions(max_searches=3))
+    with pytest.raises(OptionError, match='max_searches'):
+        iks.solve_path(panda, straight[:2], HOME, options=iks.IkOptions(max_searches=3))
     for bad in (
         {'max_step': 0.0},
         {'start': 'here'},
