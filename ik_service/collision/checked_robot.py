@@ -100,8 +100,8 @@ def robot_parts(
 
     :param bodies: its rigid bodies.
     :param skip_faulty: whether unusable parts are left out.
-    :returns: the parts in document order; by link why something of it is left out; and by link
-        its shapes in its frame.
+    :returns: the parts in document order; by link why something of it is left out or uncertain;
+        and by link its shapes in its frame.
     :raises CollisionGeometryError: an element is faulty or a mesh cannot be read, and it must not
         be left out.
     """
@@ -118,7 +118,8 @@ def robot_parts(
             f'the description holds {robot.description.shapes} <collision> elements, of which '
             f'{len(elements)} can be read; without the others no posture can be called free',
         )
-    unplaced = _unplaced_links(robot)
+    unplaced = _links_of_faulty_joints(robot, placed=False)
+    held = _links_of_faulty_joints(robot, placed=True)
     for element in (*elements, *_misplaced(robot)):
         if element.remark:
             continue
@@ -133,6 +134,9 @@ def robot_parts(
                 raise
             left_out.setdefault(element.link, error.reason)
             continue
+        if element.link in held:
+            reason = f'it is only checked where its joint is zero: {held[element.link]}'
+            left_out.setdefault(element.link, reason)
         body = bodies.body_of[element.link]
         T_body_link = bodies.T_body_link[element.link]
         solid = Solid(((shape, element.T_link_geometry),))
@@ -148,11 +152,11 @@ def _misplaced(robot: Robot) -> Iterator[CollisionGeometry]:
         yield CollisionGeometry(link, None, np.eye(4), fault)
 
 
-def _unplaced_links(robot: Robot) -> dict[str, str]:
-    """Return the links of which the description does not say where they are, and why."""
+def _links_of_faulty_joints(robot: Robot, *, placed: bool) -> dict[str, str]:
+    """Return the links that faulty joints carry, and why; of those that are placed, or not."""
     found: dict[str, str] = {}
     for joint in robot.joints.values():
-        if not joint.placed:
+        if joint.fault and joint.placed is placed:
             for link in (joint.child, *links_below(robot, joint.child)):
                 found.setdefault(link, f'{named("joint", joint.name)} {joint.fault}')
     return found

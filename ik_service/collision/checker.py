@@ -200,7 +200,11 @@ class CollisionChecker:
 
     @property
     def unchecked(self) -> Mapping[str, str]:
-        """Links whose geometry is left out, or a part of it, and why; read-only."""
+        """
+        Links whose geometry is left out, or a part of it, and why; read-only.
+
+        Links that a faulty joint carries are among them: they are checked where it is zero.
+        """
         return self._model.left_out
 
     @property

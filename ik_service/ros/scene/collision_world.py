@@ -201,7 +201,7 @@ def _prepared(arm: Arm) -> _Prepared:
         return _Prepared(None, f'{type(error).__name__}: {error}')
     left_out = [f'{link!r}: {reason}' for link, reason in checker.unchecked.items()]
     more = f' and {len(left_out) - 3} more' if len(left_out) > 3 else ''
-    fault = f'not checked are links {", ".join(left_out[:3])}{more}' if left_out else ''
+    fault = f'not fully checked are links {", ".join(left_out[:3])}{more}' if left_out else ''
     return _Prepared(checker, fault)
 
 
