@@ -213,7 +213,8 @@ class IkOptions:
     :param orientation_tolerance: largest rotation from the target that counts as reached [rad].
     :param task_weights: (6,) weights of the pose error, linear before angular, along the axes of
         the base frame; 0 frees an axis, so position-only is (1, 1, 1, 0, 0, 0).
-    :param max_iterations: steps of one search, at most.
+    :param max_iterations: steps of one search, at most. When it is given, those of all searches
+        and of the final approach together are no more than it times the number of searches.
     :param max_searches: searches, at most: the first from the seed, the others from random
         postures within the limits.
     :param timeout: time for the whole solve [s]; measured inside the compiled loop.

@@ -63,7 +63,7 @@ class IkResult:
         unless they are ignored.
     :ivar position_error: distance from the target at ``q`` [m], along the weighted axes.
     :ivar orientation_error: rotation from the target at ``q`` [rad], about the weighted axes.
-    :ivar iterations: steps taken, over all searches.
+    :ivar iterations: steps taken, over all searches and the final approach.
     :ivar searches: searches started.
     :ivar solve_time: time in the compiled solver [s]; with that of the collision test, where there
         is one.

@@ -52,6 +52,7 @@ _PERTURBATION = 1e-6
 _LARGEST_COST = 1e6
 # Loader of guesses of an extra: a function of a chain, a file or None, and task weights (6,).
 _SEED_LOADER = 'ik_service.extras.learning.table_file', 'load_table'
+_ANY_STEPS = 2**62  # of a solve: more than are ever taken
 # Rows of a trace, at most; a solve that takes more steps goes on unrecorded.
 _MOST_ROWS = 100_000
 
@@ -417,6 +418,10 @@ class Solver(KernelUser):
         settings.progress[0] = spec.progress
         settings.max_iterations[0] = options.max_iterations or spec.max_iterations
         settings.max_searches[0] = options.max_searches or spec.max_searches
+        settings.most_steps[0] = _ANY_STEPS
+        if options.max_iterations is not None:
+            most = options.max_iterations * int(settings.max_searches[0])
+            settings.most_steps[0] = min(most, _ANY_STEPS)
         settings.fixed_gain[0] = patient = options.step_gain is not None
         settings.patience[0] = settings.max_iterations[0] if patient else spec.patience
         settings.timeout[0] = self._timeout

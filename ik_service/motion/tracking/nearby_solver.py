@@ -22,6 +22,8 @@ from ik_service.jit.entry import entry_point
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.motion.command.motion_limits import clamped, largest
 from ik_service.motion.tracking.limit_kernels import least_weighted_step
+from ik_service.solvers.loop.problem import Problem
+from ik_service.solvers.loop.search import APPROACH_STEPS
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkResult
@@ -154,6 +156,17 @@ def _ease(velocity: np.ndarray) -> np.ndarray:
     return np.where(moving, np.clip(share * share, _HEAVIEST, 1.0), 1.0)
 
 
+class ApproachingSolver(Solver):
+    """Solver that approaches the closest pose also when it has used up all iterations."""
+
+    def problem(self, guessed: bool = False) -> Problem:
+        """Return a new problem, as :class:`~ik_service.Solver` does."""
+        problem = super().problem(guessed)
+        _, settings, _ = self.views(problem)
+        settings.most_steps[0] += APPROACH_STEPS
+        return problem
+
+
 _CLEARLY_NEARER = 0.5
 """Share of the error below which the nearest pose of another configuration is preferred."""
 
@@ -195,10 +208,10 @@ class NearbySolver:
         searches = options.max_searches or int(settings.max_searches[0])
         anywhere = replace(options, prefer='nearest', max_searches=searches)
         self._anywhere = Solver(chain, solver.name, anywhere)
-        # After one step the search is over, and the solver's approach to the closest pose begins.
         self.bounded = options.max_joint_motion is not None
+        # After one step the search is over, and the approach to the closest pose begins.
         descent = replace(_plain(options), max_iterations=1, max_searches=1)
-        self._descent = Solver(chain, DEFAULT_SOLVER, descent)
+        self._descent = ApproachingSolver(chain, DEFAULT_SOLVER, descent)
         for prepared in (self.beside, self._descent):
             prepared.warm_up()
 

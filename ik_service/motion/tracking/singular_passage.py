@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.motion.tracking.nearby_solver import NEAR, NearbySolver
+from ik_service.motion.tracking.nearby_solver import ApproachingSolver, NEAR, NearbySolver
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkResult, IkStatus
@@ -226,7 +226,7 @@ class SingularPassage:
         limits = IkOptions(
             task_weights=rough, max_joint_motion=bound, max_searches=1, max_iterations=30
         )
-        self._least = Solver(solver.chain, DEFAULT_SOLVER, limits)
+        self._least = ApproachingSolver(solver.chain, DEFAULT_SOLVER, limits)
         self._leaders = [self._beside]
         if any(placed):
             free = replace(options, task_weights=placed)

@@ -42,6 +42,7 @@ class Settings(NamedTuple):
     :ivar fixed_gain: (1,) whether slow searches go on, and can diverge.
     :ivar improves: (1,) whether the method may go on at the target.
     :ivar pauses: (1,) whether to return every solution, to be judged outside.
+    :ivar most_steps: (1,) of a solve, those of the final approach among them.
     """
 
     tolerances: Array
@@ -62,6 +63,7 @@ class Settings(NamedTuple):
     fixed_gain: Array
     improves: Array
     pauses: Array
+    most_steps: Array
 
 
 class Workspace(NamedTuple):
@@ -160,14 +162,14 @@ class Problem(NamedTuple):
 
 # Numbers of `floats`, of `integers` and rows of `vectors` and `sixes` that every problem has.
 _FLOATS, _VECTORS, _SIXES = 89, 18, 6
-INTEGERS = 21  # numbers of ``integers``, which those of a tree share
+INTEGERS = 22  # numbers of ``integers``, which those of a tree share
 
 
 def settings_views(floats: np.ndarray, integers: np.ndarray) -> Settings:
     """Return the settings as arrays, which are views of those of a problem."""
     return Settings(
         floats[0:2], floats[2:8], *(floats[i : i + 1] for i in range(8, 13)),
-        *(integers[i : i + 1] for i in range(11)),
+        *(integers[i : i + 1] for i in (*range(11), 21)),
     )  # fmt: skip
 
 
@@ -178,6 +180,7 @@ def read_settings(floats, integers):
         floats[0:2], floats[2:8], floats[8], floats[9], floats[10], floats[11], floats[12],
         integers[0], integers[1], integers[2], integers[3], integers[4], integers[5],
         integers[6], integers[7], integers[8], integers[9], integers[10],
+        integers[21],
     )  # fmt: skip
 
 

@@ -170,7 +170,7 @@ _APPROACH_PROGRESS = 1e-7
 
 
 @merged_kernel
-def approach(chain, settings, work, deadline, search, best, trace):
+def approach(chain, settings, work, deadline, most, search, best, trace):
     """
     Descend from the best joint vector to the closest pose; the result is in ``work.q``.
 
@@ -178,6 +178,7 @@ def approach(chain, settings, work, deadline, search, best, trace):
     not lower the cost is taken back and the damping is raised, so the cost falls to a minimum
     also where that is far from zero.
 
+    :param most: steps to take, at most.
     :param best: (n,) joint vector to start from [rad] or [m].
     :param trace: (rows, 2n + 3) out, see :func:`~ik_service.solvers.loop.iteration.record`.
     :returns: the steps tried, and whether the target is reached.
@@ -194,9 +195,7 @@ def approach(chain, settings, work, deadline, search, best, trace):
     far = max(1.0, math.sqrt(cost))
     damping = min(_APPROACH_DAMPING, 1.0 / far)
     steps = 0
-    while (
-        steps < APPROACH_STEPS and damping * cost < _APPROACH_LARGEST_DAMPING * far and not reached
-    ):
+    while steps < most and damping * cost < _APPROACH_LARGEST_DAMPING * far and not reached:
         if steps % _CLOCK_INTERVAL == 0 and monotonic_ns(work.clock) > deadline:
             break
         step_within_limits(chain, LevenbergMarquardt(damping, 0.0), settings, work, strategy)
@@ -327,7 +326,8 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
     if not found and not resumed:
         if strategy >= LimitStrategy.PENALTY:
             bring_inside(chain, best)
-        used, solved = approach(chain, settings, work, deadline, searches, best, trace)
+        most = min(np.int64(APPROACH_STEPS), settings.most_steps - iterations)
+        used, solved = approach(chain, settings, work, deadline, most, searches, best, trace)
         iterations += used
         found = solved and (settings.approach_counts != 0 or used == 0)
         if found or not solved:

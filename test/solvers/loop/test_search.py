@@ -28,6 +28,21 @@ POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 HOLE = transform(p=(0.1, 0.0, 0.0))
 
 
+@pytest.mark.parametrize(('iterations', 'searches'), [(1, 1), (3, 1), (2, 4)])
+def test_no_more_steps_than_allowed(solver, arm, iterations, searches):
+    """Those of the approach to the closest pose among them."""
+    options = iks.IkOptions(max_iterations=iterations, max_searches=searches)
+    far = arm.forward(arm.mid_range())
+    far[:3, 3] += 10.0
+    for target in (*targets(arm, 20, seed=23), far):
+        seed = postures(arm, 1, seed=24)[0]
+        result = iks.solve_ik(arm, target, seed, solver, options)
+        batch = iks.solve_ik_batch(arm, [target], seed, solver=solver, options=options)
+        assert result.iterations <= iterations * searches
+        assert batch.iterations[0] <= iterations * searches
+        assert result.searches <= searches
+
+
 # Out of reach
 
 
