@@ -4,7 +4,6 @@ from concurrent.futures import ThreadPoolExecutor
 import threading
 
 import pytest
-from support.solver_checks import suited
 
 import ik_service as iks
 from ik_service.solvers.loop import search
@@ -24,9 +23,9 @@ def strategy(request):
 
 
 @pytest.fixture
-def keeping(solver):
-    """Names of the ways to keep the limits that suit the method and do not ignore them."""
-    return [name for name in JOINT_LIMIT_STRATEGIES if name != 'ignore' and suited(solver, name)]
+def keeping():
+    """Names of the ways to keep the limits that do not ignore them."""
+    return [name for name in JOINT_LIMIT_STRATEGIES if name != 'ignore']
 
 
 @pytest.fixture
@@ -48,16 +47,3 @@ def others_solve_last(monkeypatch):
         monkeypatch.setattr(ThreadPoolExecutor, 'shutdown', end)
 
     return begin
-
-
-def pytest_collection_modifyitems(items):
-    """Leave out the pairs that are refused; that they are, test_contract.py tests."""
-    items[:] = [item for item in items if _is_meaningful(item)]
-
-
-def _is_meaningful(item):
-    values = getattr(item, 'callspec', None)
-    values = values.params if values else {}
-    if 'solver' not in values or 'strategy' not in values:
-        return True
-    return suited(values['solver'], values['strategy'])

@@ -2,8 +2,7 @@
 The product of all solvers, all ways to keep the limits and all kinds of arms.
 
 Whatever the combination: an answer that is what it claims, the same answer to the same request,
-joints within their limits, and a reason where there is no solution; or an error that says why the
-combination has no meaning.
+joints within their limits, and a reason where there is no solution.
 """
 
 from functools import lru_cache
@@ -22,21 +21,13 @@ from support.chains import (
     transform,
     within_limits,
 )
-from support.solver_checks import assert_honest, assert_same, options_with, suited
+from support.solver_checks import assert_honest, assert_same, options_with
 
 import ik_service as iks
-from ik_service.exceptions import OptionError
-from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
 
 REACHABLE = 4
 OTHERS = ('one_joint', 'sliding', 'long', 'mimicking', 'unlimited')
 """Chains unlike those of the arms, with which test_solver.py tests the same."""
-REFUSED = [
-    (solver, strategy)
-    for solver in iks.solver_names()
-    for strategy in JOINT_LIMIT_STRATEGIES
-    if not suited(solver, strategy)
-]
 
 
 @lru_cache
@@ -114,18 +105,6 @@ def _shrunk(chain):
     """Limits that leave a margin of a tenth of the range, and of 0.3 for the start of a search."""
     width = np.where(np.isfinite(chain.upper - chain.lower), chain.upper - chain.lower, 0.0)
     return chain.lower + 0.1 * width, chain.upper - 0.1 * width
-
-
-@pytest.mark.parametrize(('name', 'value'), REFUSED)
-def test_combinations_without_meaning_are_refused_with_the_reason(name, value):
-    chain = chain_of('panda')
-    with pytest.raises(OptionError, match=f"'{value}' does not suit {name}: .*take") as error:
-        iks.Solver(chain, name, iks.IkOptions(joint_limits=value))
-    assert error.value.option == 'joint_limits'
-
-
-def test_refused_combinations_are_only_those_of_ccd():
-    assert REFUSED == [('ccd', 'transform'), ('ccd', 'penalty')]
 
 
 @pytest.mark.parametrize('name', ARM_TIPS)

@@ -185,6 +185,14 @@ def test_parameters_without_a_step_say_how_to_write_one(parameters):
         iks.Solver(CHAIN, 'my_gain')
 
 
+def test_values_that_a_solver_refuses_are_refused_with_its_reason():
+    refuses = {('joint_limits', 'penalty'): 'it has no cost; take clamp'}
+    iks.register_solver(spec(refuses=refuses))
+    with pytest.raises(OptionError, match=r"'penalty' does not suit my_gain: .*take") as error:
+        iks.Solver(CHAIN, 'my_gain', iks.IkOptions(joint_limits='penalty'))
+    assert error.value.option == 'joint_limits'
+
+
 def test_steps_that_fail_say_why():
     iks.register_solver(spec(parameters=lambda chain, options: Gain(-1.0)))
     solver = iks.Solver(CHAIN, 'my_gain')

@@ -10,7 +10,6 @@ import pytest
 import ik_service as iks
 from ik_service.kinematics.link_poses import link_poses
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.solvers.registry import solver_spec
 from support.chains import arm as arm_of
 from support.chains import (
     forward_by_tree,
@@ -24,11 +23,6 @@ from support.chains import (
     targets,
     within_limits,
 )
-
-
-def suited(solver, strategy):
-    """Whether a method has this way to keep the joint limits."""
-    return ('joint_limits', strategy) not in solver_spec(solver).refuses
 
 
 def options_with(**values):

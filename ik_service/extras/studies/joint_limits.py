@@ -17,7 +17,6 @@ import numpy as np
 
 from ik_service.common.option_values import at_least
 from ik_service.drawing import figures
-from ik_service.exceptions import OptionError
 from ik_service.extras.studies.arms import load_arm
 from ik_service.extras.studies.tables import write_summary
 from ik_service.kinematics.chain import KinematicChain
@@ -40,7 +39,7 @@ _PENALTY_WEIGHTS = tuple(10.0**k for k in range(-4, 7))
 
 @dataclass(frozen=True)
 class Record:
-    """Results of a method with a strategy; shares [%], NaN where refused or without a penalty."""
+    """Results of a method with a strategy; shares [%], the weight NaN without a penalty."""
 
     method: str
     strategy: str
@@ -90,15 +89,12 @@ def measure(
     strategy: str,
     weight: float | None = None,
 ) -> Record:
-    """Solve T_base_tip from the middle of the limits; NaN where the method refuses it."""
+    """Solve T_base_tip from the middle of the limits."""
     shown = np.nan if weight is None else weight
     options = IkOptions(joint_limits=strategy)
     if weight is not None:
         options = replace(options, penalty_weight=weight)
-    try:
-        solver = Solver(chain, method, options)
-    except OptionError:
-        return Record(method, strategy, shown, len(targets), *[np.nan] * 5)
+    solver = Solver(chain, method, options)
     solver.warm_up()
     results = [solver.solve(target) for target in targets]
     q = np.array([result.q for result in results])
@@ -142,15 +138,6 @@ def _draw_strategies(axes: Axes, records: list[Record], quantity: str) -> None:
         places = np.arange(len(methods)) + (number - 2) * width
         values = [getattr(record, quantity) for record in own]
         axes.bar(places, values, 0.9 * width, color=figures.PALETTE[number], label=strategy)
-        for place, value in zip(places, values, strict=True):
-            if np.isnan(value):
-                axes.annotate(
-                    '×',
-                    (place, 0.0),
-                    xycoords=axes.get_xaxis_transform(),
-                    ha='center',
-                    va='bottom',
-                )
     labels = [figures.method_label(name).replace(' ', '\n') for name in methods]
     axes.set_xticks(range(len(methods)), labels)
     axes.grid(axis='x', visible=False)

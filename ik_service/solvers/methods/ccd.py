@@ -10,6 +10,11 @@ bounds of a joint are kept exactly: the best position within them is where the c
 There is no such closed form for tasks whose weights differ between the axes, nor for variables
 that move several joints: there, a joint goes to the minimum of its linearised error.
 
+With 'transform' each joint goes to the same position, as the best one does not depend on the
+variable that stands for it. With 'penalty' a joint whose best position is beyond its bound by v
+stops at v / (1 + w) beyond it: near there its cost is ½ k (θ − θ_best)², and w times that of a
+motion of the length by which it is beyond the bound comes to it.
+
 The classical variant takes the cycles as they are. The accelerated one weighs metres and radians
 alike, by a characteristic length, and extrapolates from cycle to cycle. A cycle takes the joint
 vector q to q + f(q), and ends at f = 0. From how f has changed with q over the last cycles, the
@@ -32,7 +37,12 @@ from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.kernels import copy_vector, jacobian_rows, last_frame
 from ik_service.solvers.loop.iteration import errors
-from ik_service.solvers.loop.limits import inside, without_turns
+from ik_service.solvers.loop.limits import (
+    beyond_limits,
+    inside,
+    substitute_of,
+    without_turns,
+)
 from ik_service.solvers.loop.line_search import dot
 from ik_service.solvers.loop.linear_algebra import solve_by_lu
 from ik_service.solvers.loop.step import step_of
@@ -141,9 +151,16 @@ def _best_turn(chain, settings, i, value, turns, cosine, sine):
         return best
     lower, upper = chain.lower[i] - value, chain.upper[i] - value
     full = 2.0 * math.pi / abs(turns)
+    nearest = math.inf
+    motion = best
     for shift in (0.0, -full, full):
-        if lower <= best + shift <= upper:
+        beyond = max(lower - best - shift, best + shift - upper)
+        if beyond <= 0.0:
             return best + shift
+        if beyond < nearest:
+            nearest, motion = beyond, best + shift
+    if settings.limits == LimitStrategy.PENALTY_IN_COST:
+        return motion
     at_lower = cosine * math.cos(turns * lower) + sine * math.sin(turns * lower)
     at_upper = cosine * math.cos(turns * upper) + sine * math.sin(turns * upper)
     return lower if at_lower > at_upper else upper
@@ -151,10 +168,14 @@ def _best_turn(chain, settings, i, value, turns, cosine, sine):
 
 @inner_kernel
 def within(chain, settings, i, value):
-    """Return the value of a variable clamped to its limits, unless they are ignored."""
+    """Return the value of a variable clamped to its limits, or drawn back to them by a penalty."""
+    lower, upper = chain.lower[i], chain.upper[i]
     if settings.limits == LimitStrategy.IGNORE:
         return value
-    return min(max(value, chain.lower[i]), chain.upper[i])
+    if settings.limits == LimitStrategy.PENALTY_IN_COST and lower < upper:
+        weight = settings.penalty
+        return value - weight * beyond_limits(chain, i, value) / (1.0 + weight)
+    return min(max(value, lower), upper)
 
 
 @inner_kernel
@@ -349,6 +370,10 @@ def ccd_step(method, chain, settings, work):
     else:
         for i in range(work.q.shape[0]):
             work.step[i] = q[i] - work.q[i]
+    if settings.limits == LimitStrategy.TRANSFORM:
+        for i in range(work.q.shape[0]):
+            after = substitute_of(chain, settings.limits, i, work.q[i] + work.step[i])
+            work.step[i] = after - substitute_of(chain, settings.limits, i, work.q[i])
 
 
 def _parameters(chain: KinematicChain, options: IkOptions) -> CyclicCoordinateDescent:
@@ -363,8 +388,6 @@ def _parameters(chain: KinematicChain, options: IkOptions) -> CyclicCoordinateDe
     return CyclicCoordinateDescent(1.0, closed_form, 1, length * length)
 
 
-_ONE_BY_ONE = 'each joint goes to its best position within its limits, one at a time; take clamp'
-
 SPEC = SolverSpec(
     name='ccd',
     summary='cyclic coordinate descent: one joint at a time, from the tip to the base',
@@ -376,7 +399,6 @@ SPEC = SolverSpec(
     progress=0.4,
     keeps_limits=True,
     memory_rows=lambda chain: memory_rows(chain.n),
-    refuses={('joint_limits', 'transform'): _ONE_BY_ONE, ('joint_limits', 'penalty'): _ONE_BY_ONE},
     variants={
         'accelerated': {},
         'classical': {

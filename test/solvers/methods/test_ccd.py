@@ -126,6 +126,29 @@ def test_ignored_limits_are_not_kept():
     assert after[0] == pytest.approx(0.8, abs=1e-12)
 
 
+def test_a_penalty_holds_joints_back_beyond_their_limits():
+    """It begins 1/1000 of the range inside; the turn with the smaller excess is taken."""
+    chain = planar(1.0).with_limits([-1.0], [0.5])
+    begin, weight = 0.5 - 1e-3, 4.0
+    for angle, best in ((0.8, 0.8), (-2.9, -2.9), (3.2, 3.2 - 2 * math.pi)):
+        target = chain.forward([angle])
+        after = one_cycle(chain, [0.0], target, strategy='penalty', penalty_weight=weight)
+        bound = begin if best > 0.0 else -1.0 + 1e-3
+        assert after[0] == pytest.approx(bound + (best - bound) / (1.0 + weight), abs=1e-12)
+
+
+@pytest.mark.parametrize('name', ['panda', 'ur5e', 'planar_6r'])
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_transformed_joints_go_where_clamped_ones_do(name, variant):
+    chain = arm_of(name)
+    for q, q_target in postures(chain, 20, seed=8).reshape(10, 2, chain.n):
+        clamped, transformed = (
+            one_cycle(chain, 0.9 * q, chain.forward(q_target), strategy=strategy, variant=variant)
+            for strategy in ('clamp', 'transform')
+        )
+        np.testing.assert_allclose(transformed, clamped, atol=1e-9)
+
+
 # Joints that change nothing
 
 
