@@ -242,7 +242,7 @@ _SOLVER: dict[str, ParameterSpec] = {
         none=0.0,
     ),
     'random_seed': of_field(
-        'Seed of the restarts: the same request gives the same answer', (0, 2**63 - 1)
+        'Seed of the restarts: the same request gives the same answer', (0, 2**62 - 1)
     ),
     'penalty_weight': of_field('Weight of joint_limits: penalty', (0.0, 1e9), none=0.0),
     'jacobian': of_field(
