@@ -20,7 +20,9 @@ from ik_service.solvers.task import Task
 
 ROUNDS = (12, 48)
 """Searches for postures of a pose; the second number where the first finds none that will do."""
-KEPT = 8  # postures that are goals at once, at most: the nearest to the start
+MORE_ROUNDS = (200,)
+"""Searches for more of them, where there is no motion to those."""
+_KEPT = 8  # postures that are goals at once, for each twelve searches, at most
 _SAME = 1e-3  # postures closer than this count as one [rad] or [m]
 _BEYOND = 1e-6  # by which a goal may lie beyond a limit [rad] or [m]
 
@@ -108,7 +110,11 @@ class GoalPostures:
                     _solver(chain).solve(target, chain.mid_range())
 
     def of(
-        self, goal: Goal, allowed: Callable[[np.ndarray], bool], stopped: Callable[[], bool]
+        self,
+        goal: Goal,
+        allowed: Callable[[np.ndarray], bool],
+        stopped: Callable[[], bool],
+        rounds: Sequence[int] = ROUNDS,
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return postures that meet a goal and are allowed, and all found that meet it."""
         if isinstance(goal, np.ndarray) and goal.shape == (self._chain.n,):
@@ -122,12 +128,12 @@ class GoalPostures:
         posture = self._start if others is None else others
         for chain, target in self._targets(goal):
             usable: list[np.ndarray] = []
-            for searches in ROUNDS:
+            for searches in rounds:
                 for q in self._solutions(chain, target, posture, searches, stopped):
                     if all(np.abs(q - other).max() > _SAME for other in found):
                         found.append(q)
                         usable += [q] if allowed(q) else []
-                    if len(usable) >= KEPT:
+                    if len(usable) >= _KEPT * rounds[0] // ROUNDS[0]:
                         break
                 if usable or stopped():
                     return usable, found

@@ -26,6 +26,8 @@ from ik_service.extras.planning.goal_postures import (
     GoalPostures,
     Goals,
     LinkGoal,
+    MORE_ROUNDS,
+    ROUNDS,
 )
 from ik_service.extras.planning.motion_check import MotionCheck
 from ik_service.extras.planning.rrt_connect import load_ompl, rrt_connect
@@ -166,6 +168,8 @@ SEARCHES, SEARCH_ITERATIONS = 8, 5_000
 Searches without constraints, one after the other, and iterations of each: how long a search takes
 varies so much that a new one with other random numbers is sooner done than a long one.
 """
+_FIRST_ITERATIONS = 1_000
+"""Those of a first search for the goal of a pose, after which more of its postures are goals."""
 _NEXT_SEARCH = 1_000_003
 """From the seed of one of these searches to that of the next: beyond those of other plans."""
 
@@ -245,6 +249,12 @@ def plan_motion(
         link,
     )
     q, wanted = chain.check_q(start, 'start'), checked_goals(chain, goals)
+    still = timing.limits.velocity == 0.0
+    if still.any():
+        held = np.clip(q, chain.lower, chain.upper)
+        chain = chain.with_limits(
+            np.where(still, held, chain.lower), np.where(still, held, chain.upper)
+        )
     tests = constraints.row_tests(chain)
     check = MotionCheck(chain, test, tests)
     projected = [each for each in tests if isinstance(each, TaskRows)]
@@ -314,25 +324,42 @@ class _Planner:
             return self._failed(PlanStatus.START_VIOLATES_CONSTRAINTS)
         if pipeline == 'lin':
             return self._tool_line(goals)
-        postures, failure = self._postures(goals, searched)
+        postures, failure = self._postures(goals, searched, ROUNDS)
         if failure is not None:
             return failure
+        plan = None
+        joints_only = all(isinstance(goal, np.ndarray) and goal.ndim == 1 for goal in goals)
+        if pipeline != 'ptp' and not joints_only:
+            plan = self._searched(postures, pipeline, _FIRST_ITERATIONS)
+            if plan is None:
+                more, failure = self._postures(goals, searched, MORE_ROUNDS)
+                postures = more if failure is None else postures
+        if plan is None and not self._clock.stopped():
+            plan = self._searched(postures, pipeline, *[SEARCH_ITERATIONS] * SEARCHES)
+        return plan or self._unplanned(postures, pipeline)
+
+    def _searched(
+        self, postures: np.ndarray, pipeline: str, *iterations: int
+    ) -> MotionPlan | None:
+        """Return the plan to one of some postures, by searches of some iterations each."""
         for number, step in enumerate(SEARCH_STEPS):
             seed = len(SEARCH_STEPS) * self._seed + number
             if self._projection is not None and pipeline != 'ptp':
-                path, trajectory = self._constrained(postures, step, seed, self._projection)
+                path, trajectory = self._constrained(
+                    postures, step, seed, iterations, self._projection
+                )
             else:
-                path, trajectory = self._unconstrained(postures, step, seed, pipeline)
+                path, trajectory = self._unconstrained(postures, step, seed, pipeline, iterations)
             if path is None:
                 break
             if trajectory is not None:
                 return self._planned(trajectory, path)
             if self._clock.stopped():
                 break
-        return self._unplanned(postures, pipeline)
+        return None
 
     def _postures(
-        self, goals: list[Goal], searched: GoalPostures
+        self, goals: list[Goal], searched: GoalPostures, rounds: tuple[int, ...]
     ) -> tuple[np.ndarray, MotionPlan | None]:
         """Return the postures (k, n) that are goals, the nearest first; or why there are none."""
         usable: list[np.ndarray] = []
@@ -346,8 +373,12 @@ class _Planner:
             order = np.argsort(away, kind='stable')
             return np.array(usable)[order], None
         if not others:
-            status = PlanStatus.GOAL_OUT_OF_REACH
-            return np.empty((0, 0)), self._failed(self._clock_status(status))
+            names, still = self._chain.joint_names, self._timing.limits.velocity == 0.0
+            held = ', '.join(name for name, stays in zip(names, still, strict=True) if stays)
+            return np.empty((0, 0)), self._failed(
+                self._clock_status(PlanStatus.GOAL_OUT_OF_REACH),
+                f'{held} cannot move, with a velocity limit of 0' if held else '',
+            )
         touching = [
             bodies
             for q in others
@@ -365,7 +396,12 @@ class _Planner:
         return not self._check.violates(q) and self._check.contact(q) is None
 
     def _path(
-        self, postures: np.ndarray, step: float, seed: int, pipeline: str
+        self,
+        postures: np.ndarray,
+        step: float,
+        seed: int,
+        pipeline: str,
+        iterations: tuple[int, ...],
     ) -> np.ndarray | None:
         """Return the corners (k, n) of a path to one of some postures; None for none."""
 
@@ -379,14 +415,14 @@ class _Planner:
         if pipeline == 'ptp':
             return None
         lower, upper = self._bounds(postures)
-        for attempt in range(SEARCHES):
+        for attempt, most in enumerate(iterations):
             path = rrt_connect(
                 (lower, upper),
                 self._start,
                 postures,
                 free,
                 seed + attempt * _NEXT_SEARCH,
-                lambda iteration: iteration > SEARCH_ITERATIONS or self._clock.stopped(),
+                self._ended_after(most),
             )
             if path is not None:
                 return shortened(path, self._units, free, seed, self._clock.stopped)
@@ -394,18 +430,32 @@ class _Planner:
                 break
         return None
 
+    def _ended_after(self, iterations: int) -> Callable[[int], bool]:
+        """Return whether a search ends, by the number of its iteration."""
+        return lambda iteration: iteration > iterations or self._clock.stopped()
+
     def _unconstrained(
-        self, postures: np.ndarray, step: float, seed: int, pipeline: str
+        self,
+        postures: np.ndarray,
+        step: float,
+        seed: int,
+        pipeline: str,
+        iterations: tuple[int, ...],
     ) -> tuple[np.ndarray | None, JointTrajectory | None]:
         """Return a path to one of some postures, and the motion along it, where there are any."""
-        path = self._path(postures, step, seed, pipeline)
+        path = self._path(postures, step, seed, pipeline, iterations)
         if path is None:
             return None, None
         whole = np.concatenate([self._outside[None], path])
         return path, rounded(self._chain, whole, self._timing, self._check, step)
 
     def _constrained(
-        self, postures: np.ndarray, step: float, seed: int, projection: Projection
+        self,
+        postures: np.ndarray,
+        step: float,
+        seed: int,
+        iterations: tuple[int, ...],
+        projection: Projection,
     ) -> tuple[np.ndarray | None, JointTrajectory | None]:
         """Likewise, on constraints."""
         chain, timing, stopped = self._chain, self._timing, self._clock.stopped
@@ -415,7 +465,7 @@ class _Planner:
             self._start,
             postures,
             seed,
-            lambda iteration: iteration > MOST_ITERATIONS or stopped(),
+            self._ended_after(min(sum(iterations), MOST_ITERATIONS)),
         )
         if path is None:
             return None, None

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from support.chains import arm, arm_path, snake
+from support.chains import arm, arm_path, joint_xml, limit_xml, robot_xml, snake
 from support.motion.storm import BODIES
 from support.paths import instants
 from support.solids import at
@@ -263,6 +263,42 @@ def test_a_continuous_joint_takes_the_shorter_turn():
     turning = robot.chain('a', 'b')
     plan = iks.plan_motion(turning, [6.0], [[0.2]])
     assert plan.trajectory.positions[-1] == pytest.approx([0.2 + 2 * np.pi])
+
+
+def test_a_pose_is_reached_in_a_posture_that_the_first_searches_miss(monkeypatch):
+    monkeypatch.setattr('ik_service.extras.planning.plan_motion.ROUNDS', (1,))
+
+    class Wall:
+        def first_contact(self, q):
+            return BODIES if self.colliding(q[None])[0] else None
+
+        def colliding(self, Q, threads=1):
+            return np.abs(Q[:, 0] - 1.1) < 0.1
+
+    robot = iks.Robot.from_urdf(
+        robot_xml('ab', [joint_xml('j', 'revolute', 'a', 'b', inner=limit_xml(-6.2, 6.2))])
+    )
+    turning = robot.chain('a', 'b')
+    goal = turning.forward([2.0])
+    plan = iks.plan_motion(turning, [0.1], goal, collisions=Wall(), timeout=60.0)
+    assert plan.success, plan.reason
+    assert plan.trajectory.positions[-1] == pytest.approx([2.0 - 2 * np.pi], abs=1e-4)
+
+
+@pytest.mark.parametrize('beyond', [0.0, 2.3])
+def test_a_joint_with_velocity_limit_0_stays_where_it_is(panda, checker, beyond):
+    limits = timing_limits(panda, None)
+    velocity = np.where(np.arange(7) == 2, 0.0, limits.velocity)
+    limits = iks.TimingLimits(velocity, limits.acceleration)
+    start = READY + np.array([0.0, 0.0, 0.3, beyond, 0.0, 0.0, 0.0])
+    goal = panda.forward(READY + np.array([0.4, 0.2, -0.2, 0.1, 0.2, 0.0, 0.0]))
+    plan = iks.plan_motion(panda, start, goal, collisions=checker, limits=limits, timeout=60.0)
+    assert plan.success, plan.reason
+    assert (rows_of(plan.trajectory)[:, 2] == start[2]).all()
+    assert np.allclose(panda.forward(plan.trajectory.positions[-1]), goal, atol=1e-4)
+    refused = iks.plan_motion(panda, start, READY, collisions=checker, limits=limits)
+    assert refused.status is iks.PlanStatus.GOAL_OUT_OF_REACH
+    assert refused.reason.endswith('panda_joint3 cannot move, with a velocity limit of 0')
 
 
 @pytest.mark.parametrize('form', ['rows of a pose', 'poses', 'whole numbers'])
