@@ -140,6 +140,7 @@ _PACE_ROUNDS = 6
 _FINE = 1.001
 # Share by which a speed between the samples may exceed the largest that they show.
 _UNSEEN = 1e-4
+_ROUNDED = 1e-9  # by which the rows of a joint that cannot move differ from rounding [rad] or [m]
 _LONGEST = 1e9  # [s]; the powers of longer times are beyond all numbers
 
 
@@ -222,6 +223,9 @@ def time_path(
     if torques is not None and np.shape(getattr(torques, 'limit', ())) != (chain.n,):
         raise ArgumentError('torques', f'have to be those of {chain.n} joints')
     _check_positions(chain, rows)
+    with np.errstate(over='ignore'):
+        rounded = (np.ptp(rows, axis=0) < _ROUNDED) & (fastest == 0.0)
+    rows = np.where(rounded, rows[0], rows)
     _check_moving(chain, rows, fastest, strongest, smoothest)
     speed = None if cartesian_speed is None else positive(cartesian_speed, 'cartesian_speed')
     place = np.zeros(3) if point is None else real_array(point, 'point')
