@@ -331,8 +331,8 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
         iterations += used
         found = solved and (settings.approach_counts != 0 or used == 0)
         if found or not solved:
-            turn_towards(chain, seed, work.q, strategy)
             copy_vector(work.q, best)
+        turn_towards(chain, seed, best, strategy)
     position_error, orientation_error = errors_at(chain, settings, work, best)
     reached = found and within_tolerance(settings, position_error, orientation_error)
     status = _status(reached, beyond, ending, diverged)

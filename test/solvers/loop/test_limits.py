@@ -112,6 +112,25 @@ def test_full_turns_bring_a_seed_inside():
         np.testing.assert_allclose(result.q, q, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize('solver', SOLVERS)
+def test_unlimited_joints_are_on_the_turn_nearest_to_the_seed(solver):
+    """Also where one search is not enough."""
+    axes = [(0, 0, 1), (0, 1, 0), (0, 1, 0), (1, 0, 0), (0, 1, 0), (1, 0, 0)]
+    links = [f'link{i}' for i in range(7)]
+    joints = [
+        joint_xml(f'j{i}', 'continuous', links[i], links[i + 1], (0.3, 0.05, 0.1), axis=axis)
+        for i, axis in enumerate(axes)
+    ]
+    chain = iks.Robot.from_urdf(robot_xml(links, joints)).chain()
+    options = options_with(max_searches=1)
+    results = set()
+    for q, seed in postures(chain, 80, seed=9).reshape(40, 2, 6):
+        result = iks.solve_ik(chain, chain.forward(q), seed + 40.0, solver, options)
+        assert np.abs(result.q - seed - 40.0).max() <= math.pi + 1e-9
+        results.add(result.success)
+    assert results == {True, False}
+
+
 def test_joint_that_others_mimic_by_halves_does_not_turn():
     """A full turn of it would be half a turn of the other."""
     driver = joint_xml('driver', 'continuous', 'base', 'a')
