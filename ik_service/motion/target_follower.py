@@ -31,7 +31,12 @@ from ik_service.motion.command.motion_limits import largest, MotionLimits
 from ik_service.motion.command.vector_kernels import vector_kernels
 from ik_service.motion.goal import MotionGoal, REST, Step, Tick
 from ik_service.motion.settings import FollowerSettings, FollowerState
-from ik_service.motion.state.joint_state_tracker import FAULTS, JointStateTracker, stands_by
+from ik_service.motion.state.joint_state_tracker import (
+    FAULTS,
+    JointStateTracker,
+    stands,
+    stands_by,
+)
 from ik_service.motion.state.lag_monitor import LagMonitor
 from ik_service.motion.tracking.moving_goal import MovingGoal
 from ik_service.motion.tracking.nearby_solver import NEAR
@@ -178,6 +183,7 @@ the time from which the states are taken that a motion begins at.
 """
 
 _RECENT = 1.0  # age up to which the last command predicts the motion of the arm [s]
+_SETTLED = 0.2  # time for which an arm stands after which it is not on its way any more [s]
 
 _HELD = 1.0  # time after the arrival of the arm for which commands go on [s]
 _LONGEST_WAIT = 1.0  # time for which a target waits for the first joint state [s]
@@ -256,6 +262,7 @@ class TargetFollower:
         self._announced = -float('inf')  # until when commands at rest last [s]
         self._rest_since: float | None = None
         self._rested: np.ndarray | None = None  # (n,) where the arm was after its last command
+        self._rested_at = -float('inf')  # when it was first measured there [s]
         self._return: tuple[np.ndarray, float] | None = None
         self._sharing = sharing or JointSharing()
         self._lock = self._sharing.lock
@@ -803,9 +810,20 @@ class TargetFollower:
         return None if goal.obstacle else self._begin(goal, now)
 
     def _note_rest(self, now: float) -> None:
-        """Note where the arm comes to rest after the last command."""
-        if self._stream.gate.elapsed(now) <= _RECENT:
-            self._rested = self._arm.position()
+        """Note where the arm comes to rest after the last command; others may move it later."""
+        if self._stream.gate.elapsed(now) > _RECENT:
+            return
+        here, rested = self._arm.position(), self._rested
+        if rested is None or not (self._settled or stands(here, rested, self._arm.noise).all()):
+            self._rested, self._rested_at = here, self._arm.measured_at
+        goal = self._goals.current
+        if goal is not None and not goal.commands:  # whatever moves the arm by now is another
+            self._rested_at = -float('inf')
+
+    @property
+    def _settled(self) -> bool:
+        """Whether the arm has stood where it came to rest after the last command."""
+        return self._arm.measured_at - self._rested_at >= _SETTLED
 
     def _await_state(self, now: float) -> None:
         """Let a target wait for the first joint state, but not for long."""
@@ -957,7 +975,7 @@ class TargetFollower:
             self.state = FollowerState.AWAITING_REST
             return None
         self._lag.reset()
-        self._rest_since = None
+        self._rest_since = self._rested = None
         goal.begin(start, lambda q: self._arm.unwrapped(q, start))
         self.announcing = self.settings.exclusive and self._commanders.is_contested()
         if self.announcing:
@@ -1005,7 +1023,8 @@ class TargetFollower:
             return None
         here = arm.position()
         last = arm.unwrapped(gate.q, here)
-        if gate.elapsed(now) <= _RECENT and (np.abs(here - last) <= arm.noise).all():
+        settles = gate.elapsed(now) <= _RECENT and (self._rested is None or not self._settled)
+        if settles and (np.abs(here - last) <= arm.noise).all():
             return last
         if self._rested is None:
             return None

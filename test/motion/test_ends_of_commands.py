@@ -6,7 +6,7 @@ from support.motion.rigs import pose_beside, RATE, READY, Rig
 
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.playback import TrajectoryEnd, TrajectoryGoal
+from ik_service.motion.playback import Reservation, TrajectoryEnd, TrajectoryGoal
 from ik_service.motion.servo.commands import JointCommand, ServoSettings
 from ik_service.motion.servo.servo_goal import ServoGoal
 from ik_service.motion.settings import FollowerSettings, FollowerState
@@ -67,14 +67,50 @@ def test_a_sagging_arm_does_not_drift(solver, pause):
     assert np.abs(rig.q - first).max() < 0.01
 
 
-def test_a_motion_begins_where_somebody_else_has_moved_the_arm(solver):
-    rig = arrived(solver)
-    rig.rest(3.0)
-    rig.q = rig.q + ELSEWHERE
-    rig.rest(1.0)
+def begins_where_it_is(rig, solver):
     rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.05, 0.0)))
-    command = rig.tick()
+    command = rig.tick(moves=False)
+    assert command.begins
     assert np.abs(command.q - rig.q).max() < 1e-3
+
+
+@pytest.mark.parametrize('away', [0.02, 0.04, 0.3])
+@pytest.mark.parametrize('pause', [1.3, 4.0])
+def test_a_motion_begins_where_somebody_else_has_moved_the_arm(solver, away, pause):
+    """Commands end 1 s after arrival; little is told from sag, as the arm has stood elsewhere."""
+    rig = arrived(solver)
+    rig.rest(pause)
+    assert not rig.follower.active
+    rig.q = rig.q + away * np.sign(ELSEWHERE)
+    rig.rest(0.3)
+    begins_where_it_is(rig, solver)
+
+
+def test_a_motion_begins_where_a_controller_has_moved_the_arm_at_once(solver):
+    """The controller begins as the commands end, and moves the arm by little."""
+    rig = arrived(solver)
+    goal = Reservation(lambda: 'a controller moves it', lambda _: None)
+    rig.follower.follow_goal(goal)
+    rig.rest(0.05)
+    assert not rig.follower.active
+    for _ in range(40):
+        rig.q = rig.q + 0.001 * np.sign(ELSEWHERE)
+        rig.tick()
+    goal.withdraw()
+    rig.follower.release(goal)
+    rig.rest(0.3)
+    begins_where_it_is(rig, solver)
+
+
+def test_a_motion_begins_where_somebody_who_took_over_has_left_the_arm(solver):
+    rig = Rig(solver, READY)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, (0.2, 0.2, -0.2)))
+    rig.rest(0.5)
+    rig.follower.give_way('it commands the arm too', at_once=True)
+    rig.q = rig.q + 0.02
+    rig.rest(0.3)
+    begins_where_it_is(rig, solver)
 
 
 @pytest.mark.parametrize('away', [0.06, -0.3])

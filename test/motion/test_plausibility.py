@@ -327,8 +327,15 @@ def test_an_arm_that_stands_rests_also_with_noise(rate):
 
 @pytest.mark.parametrize('rate', [5.0, 10.0, 100.0, 1000.0])
 @pytest.mark.parametrize(('speed', 'name'), [((0.4, 0.0), 'turn'), ((0.0, -0.05), 'slide')])
-def test_an_arm_that_moves_does_not_rest(rate, speed, name):
-    monitor, rests = seen(lambda t: np.multiply(speed, t), rate, 1.0 + 1 / rate)
+@pytest.mark.parametrize('noise', [0.0, 0.02])
+def test_an_arm_that_moves_does_not_rest(rate, speed, name, noise):
+    """Where there are enough states to tell noise from motion, a slow one is none, too."""
+    random, slower = np.random.default_rng(1), 4.0 if rate >= 100.0 else 1.0
+
+    def path(t):
+        return np.divide(speed, slower) * t + random.normal(0.0, noise, 2) * NOISE
+
+    monitor, rests = seen(path, rate, 1.0 + 1 / rate)
     assert not rests
     assert monitor.reason.startswith(f'{name} moves')
 

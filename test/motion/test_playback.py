@@ -62,6 +62,17 @@ def test_commands_stay_on_the_trajectory_within_the_limits(
     rig.assert_within(scaling, acceleration_time)
 
 
+def test_a_short_motion_before_a_long_one_is_as_exact(solver):
+    """Its speed has a peak between two points, beside an hour in which nothing moves."""
+    times, points = np.array([0.0, 2.0, 3602.0]), np.array([READY, AWAY, AWAY])
+    still = np.zeros((3, 7))
+    trajectory = iks.JointTrajectory(solver.chain.joint_names, times, points, still, still)
+    rig = Playing(solver, trajectory, velocity_scaling=0.2)
+    rig.until(lambda: rig.goal.progress and rig.goal.progress.time > 2.0)
+    np.testing.assert_allclose(rig.path[-1], AWAY, atol=1e-9)
+    assert distance_from_line(rig.path, READY, AWAY).max() < 2e-4
+
+
 def test_a_trajectory_within_the_limits_is_played_on_time(solver):
     """At the end of every tick the command is exactly where the trajectory is then."""
     trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)

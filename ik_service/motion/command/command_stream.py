@@ -354,7 +354,7 @@ class CommandStream:
 
     def leave(self) -> None:
         """Command nothing more, also in motion: the arm follows somebody else by now."""
-        self._motion, self.gate.speed = None, np.zeros_like(self.gate.speed)
+        self._motion, self.gate.q, self.gate.speed = None, np.zeros(0), np.zeros(0)
 
     def resume(
         self,

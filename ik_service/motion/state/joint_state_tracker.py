@@ -268,6 +268,9 @@ _KEPT = 32  # states that are kept, at most
 _SWAY = 3.0  # distance between two states of an arm at rest, in tolerances: noise and vibration
 _ENOUGH = 10  # states from which their noise can be estimated
 
+_STANDS = 0.2
+"""Distance that an arm which stands may seem to have moved, in those of noise."""
+
 _DRIFT_OF_NOISE, _SWAY_OF_NOISE = 4.0, 6.0
 """Allowance for noise beyond that, in standard deviations: of the means, and of a state."""
 
@@ -335,10 +338,11 @@ class RestMonitor:
         half = (len(states) + 1) // 2
         drift = np.abs(states[:half].mean(axis=0) - states[-half:].mean(axis=0))
         sway = np.ptp(states, axis=0)
-        noise = np.zeros(states.shape[1])
+        noise, still = np.zeros(states.shape[1]), self._tolerances
         if len(states) >= _ENOUGH:  # second differences: a steady motion has none
             noise = np.sqrt(np.mean(np.diff(states, n=2, axis=0) ** 2, axis=0) / 6.0)
-        drift_at_rest = self._tolerances + _DRIFT_OF_NOISE * noise * np.sqrt(2.0 / half)
+            still = _STANDS * still
+        drift_at_rest = still + _DRIFT_OF_NOISE * noise * np.sqrt(2.0 / half)
         sway_at_rest = _SWAY * self._tolerances + _SWAY_OF_NOISE * noise
         return np.maximum(drift / drift_at_rest, sway / sway_at_rest)
 
@@ -358,9 +362,6 @@ _SUSPENDED = 0.1
 """Time without a tick after which the process, and not the source of states, was away [s]."""
 
 
-_STANDS = 0.2
-"""Distance of an arm that still stands where its last motion has ended, in those of noise."""
-
 _SAG = 2.0  # distance from its last command at which an arm may stand, likewise: 0.05 rad or 6 mm
 
 
@@ -368,6 +369,12 @@ def noise_of(joints: JointSpace) -> np.ndarray:
     """Return distances (n,) of joints that mean nothing [rad] or [m]."""
     kinds = [joints.robot.joints[name].type for name in joints.joint_names]
     return np.array([FINE_LINEAR if kind is JointType.PRISMATIC else FINE for kind in kinds])
+
+
+def stands(here: np.ndarray, rested: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Return which joints (n,) stand where they have rested, by the distances of noise (n,)."""
+    mask: np.ndarray = np.abs(here - rested) <= _STANDS * noise
+    return mask
 
 
 def stands_by(
@@ -382,7 +389,7 @@ def stands_by(
     :param noise: (n,) of :func:`noise_of`.
     """
     mask: np.ndarray = np.abs(here - last) <= _SAG * noise
-    return mask & (np.abs(here - rested) <= _STANDS * noise)
+    return mask & stands(here, rested, noise)
 
 
 class JointStateTracker:

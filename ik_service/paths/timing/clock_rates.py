@@ -136,7 +136,9 @@ class ClockGrid:
     def __init__(self, trajectory: JointTrajectory) -> None:
         spans = np.diff(trajectory.times)
         step = trajectory.duration / _INTERVALS
-        parts = np.clip(np.ceil(spans / max(step, _NOTHING)), 1, _MOST_PARTS).astype(int)
+        # A segment has some, however short it is beside others: its velocity may have a peak.
+        least = np.clip(_INTERVALS // max(len(spans), 1), 1, _MOST_PARTS)
+        parts = np.ceil(spans / max(step, _NOTHING)).clip(least, _MOST_PARTS).astype(int)
         segment = np.repeat(np.arange(len(spans)), parts)
         number = np.arange(len(segment)) - np.repeat(np.cumsum(parts) - parts, parts)
         self._spacing = (spans / parts)[segment]

@@ -43,6 +43,8 @@ class Observer:
     commands: int = 0
     starts: int = 0
     period: float = 0.01  # between two commands [s]
+    lingers = 0.0  # for how long an acceleration may go on after limits were changed [s]
+    _faster: tuple = ()
     _last: tuple | None = None
     _braking: float = 0.0
     _stall: float = 0.0
@@ -74,7 +76,9 @@ class Observer:
 
     def _scaling(self, scaling, now):
         """Share of the velocity limits up to which commands may speed up now."""
-        return scaling
+        recent = (past for past in self._faster if now - past[1] < self.lingers)
+        self._faster = (*recent, (scaling, now))
+        return max(share for share, _ in self._faster)
 
     def _see(self, command, now, settings, arm, honest):
         self.commands += 1
@@ -305,17 +309,11 @@ def bounds_of(chain, jerk=True):
 class BoundedObserver(Observer):
     """Observer that knows bounds per joint, and looks at the jerk where ticks are regular."""
 
-    worst_jerk = 0.0
+    worst_jerk, lingers = 0.0, 0.5
     _past: tuple = ()
-    _faster: tuple = ()
 
     def _braking_now(self, settings):
         return np.minimum(super()._braking_now(settings), ACCELERATION / self.velocity)
-
-    def _scaling(self, scaling, now):
-        """An acceleration that is under way may go on for a moment after a change."""
-        self._faster = (*(past for past in self._faster if now - past[1] < 0.5), (scaling, now))
-        return max(share for share, _ in self._faster)
 
     def _see(self, command, now, settings, arm, honest):
         self._past = () if self._last is None else self._past
@@ -493,6 +491,7 @@ class WalledGoalStorm(WalledStorm, GoalStorm):
     def __init__(self, solver, seed, **settings):
         super().__init__(solver, seed, **settings)
         self.observer.window = self.follower.limits.window
+        self.observer.lingers = BoundedObserver.lingers if self.observer.window else 0.0
 
 
 BODIES = ('hand', 'wall')
