@@ -598,7 +598,7 @@ class TargetFollower:
                 self._goals.current.obstacle = ''  # it may have gone
             dropped = self._goals.dropped
         if not enabled:
-            self.stop(at=at)
+            self.stop('it was stopped by ~/enable with data: false', at)
             return False
         if dropped is not None:
             self.set_target(dropped)

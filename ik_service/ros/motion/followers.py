@@ -36,6 +36,8 @@ Time between two joint states, and two ticks, of a group that is not moved [s].
 The three states from which a motion begins then still fall in the time that they are taken from.
 """
 
+_JUMPED = 'the simulated clock has jumped'
+_JUMPED = 'the simulated clock has jumped'
 _NOT_AT_REST = 'the commands ended before the arm was at rest'
 LONGEST_END = LONGEST_RAMP + FAREWELL + 0.5
 """Longest time in which a motion ends, with some for late ticks [s]."""
@@ -171,9 +173,9 @@ class Followers:
             self._jump_log.clear()
         else:
             self._jumps = self.clock.jumps
-            self._jump_log.report('the simulated clock has jumped: all motion stops')
+            self._jump_log.report(f'{_JUMPED}: all motion stops')
             # Not at once: commands sent meanwhile have stamps far ahead, and keep the arm moving.
-            self.stop()
+            self.stop(reason=_JUMPED)
 
     def _forward_to_others(self, now: float) -> None:
         due = now - self._idle_measured_at >= _IDLE_PERIOD
@@ -208,19 +210,25 @@ class Followers:
             following.follower.configure(solver=prepared, **vars(settings))
         self._settings = settings
 
-    def stop(self, trajectories: bool = True, at: float | None = None) -> str:
+    def stop(
+        self,
+        trajectories: bool = True,
+        at: float | None = None,
+        reason: str = 'it was stopped by ~/stop',
+    ) -> str:
         """
         Let all commands come to rest, and drop all targets.
 
         :param trajectories: whether trajectories are stopped here, too, and not by their actions.
         :param at: when: what was asked for before is refused [s]; None for now.
+        :param reason: why, for the clients of what moves.
         :returns: a sentence about it.
         """
         at = time.monotonic() if at is None else at
         moving = any(not following.follower.idle for following in self)
         for follower in [following.follower for following in self]:
             if trajectories or follower.goal is None or follower.goal.kind != 'trajectory':
-                follower.stop(at=at)
+                follower.stop(reason, at)
         claims = [f.follower.claim for f in self if f.follower.claim] if trajectories else []
         return claims[0] if claims else _STOPPED if moving else 'nothing moves'
 

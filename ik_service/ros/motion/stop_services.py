@@ -87,8 +87,11 @@ class StopServices:
         self._events += 1
         self.count += 1
         followers = self._followers()
-        self._preempt(f'stopped by {_STOP_EVENT!r} on {EVENT_TOPIC}')
-        answer = 'nothing moves' if followers is None else followers.stop(trajectories=False)
+        reason = f'stopped by {_STOP_EVENT!r} on {EVENT_TOPIC}'
+        self._preempt(reason)
+        answer = 'nothing moves'
+        if followers is not None:
+            answer = followers.stop(trajectories=False, reason=reason)
         self._log.info(f'{EVENT_TOPIC}: {_STOP_EVENT}: {answer}')
 
     def _on_enable(self, request: SetBool.Request, answer: SetBool.Response) -> SetBool.Response:

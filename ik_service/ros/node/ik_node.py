@@ -221,7 +221,7 @@ class IkNode(NodeWithActions):
                 last_first.callback(capability.end)
             last_first.callback(self._preparations.close)
             if self._followers is not None:
-                last_first.callback(self._followers.stop, False, float('inf'))
+                last_first.callback(self._followers.stop, False, float('inf'), 'the node ends')
 
     def destroy_node(self) -> None:
         """

@@ -295,7 +295,7 @@ def test_nothing_is_commanded_after_a_stop_before_the_controller_has_ended(setup
     assert not len(setup.commands), 'the node has commanded something itself'
     controller.lingers = False
     end, result = goal.result()
-    assert (end, result.error_string) == ('aborted', 'it was stopped')
+    assert (end, result.error_string) == ('aborted', 'it was stopped by ~/stop')
     until(lambda: targets.publish(target_above()) or len(setup.commands), what='a command')
 
 

@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.harness import until
-from support.motion.rigs import Others, pose_beside, READY, Rig
+from support.motion.rigs import Others, pose_beside, READY, Reference, Rig
 from support.ros.bodies import Body, GROUPS, srdf, URDF
 from support.ros.nodes import LATCHED, NODE, status, WAITING
 
@@ -246,6 +246,31 @@ def test_a_target_that_is_taken_in_while_the_arm_is_stopped_does_not_move_it(mon
     body.send('right_arm')
     body.run(0.1)
     assert bool(body.output.sent) is not following.stopped
+
+
+@pytest.mark.parametrize(
+    ('halt', 'reason'),
+    [
+        (lambda body, _: body.followers.stop(), 'it was stopped by ~/stop'),
+        (
+            lambda body, _: body.followers.enable(False),
+            'it was stopped by ~/enable with data: false',
+        ),
+        (
+            lambda body, monkeypatch: monkeypatch.setattr(type(body.followers.clock), 'jumps', 1),
+            'the simulated clock has jumped',
+        ),
+    ],
+    ids=['stop', 'disable', 'jump'],
+)
+def test_what_moves_is_told_why_it_is_stopped(monkeypatch, halt, reason):
+    body = Bodies('left_arm', 'right_arm')
+    goal = Reference(lambda t: (np.zeros(0), np.zeros(0)))
+    body.run(0.1)
+    body.followers.default.follow_goal(goal)
+    halt(body, monkeypatch)
+    body.run(0.1)
+    assert goal.reasons == [reason]
 
 
 def test_changed_settings_are_for_all_groups_but_what_a_group_sets_itself():
