@@ -1,7 +1,11 @@
 """Goals of driving by hand: twists and jogs, and slowing down at singularities."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.optimize import linprog
+from support.chains import snake
 from support.motion.rigs import BENT, panda, READY, ServoRig, SPEED_UNITS, ur5e
 
 from ik_service.common.transforms import transform_from_xyz_rpy
@@ -18,6 +22,9 @@ from ik_service.motion.servo.commands import (
 from ik_service.motion.servo.servo_goal import ServoCode
 from ik_service.motion.servo.velocity_solver import VelocitySolver
 from ik_service.motion.settings import FollowerState
+
+PERIOD = 0.01
+ROUNDING = 1e-9
 
 
 @pytest.fixture(params=[(panda, READY), (ur5e, BENT)], ids=['panda', 'ur5e'])
@@ -195,6 +202,82 @@ def test_the_other_joints_take_over_from_one_that_is_at_its_limit():
     assert rig.q[0] <= start[0] + 1e-9
 
 
+class Uneven:
+    """A redundant arm some joints of which are far slower than others."""
+
+    def __init__(self, chain, shares):
+        limits = ServoRig(chain, chain.mid_range()).follower.limits
+        self.chain, self.random = chain, np.random.default_rng(1)
+        self.limits = replace(limits, velocity=limits.velocity * shares)
+        self.solver = VelocitySolver(chain, ServoSettings())
+
+    def postures(self, count):
+        """Yield postures (n,) away from limits and singularities."""
+        range_ = self.chain.upper - self.chain.lower
+        while count:
+            q = self.chain.mid_range() + self.random.uniform(-0.3, 0.3, self.chain.n) * range_
+            if np.linalg.cond(self.chain.jacobian(q)) < 10.0:
+                count -= 1
+                yield q
+
+    def twist(self):
+        return self.random.normal(size=6) * [0.2, 0.2, 0.2, 0.4, 0.4, 0.4]
+
+    def velocity(self, twist, q, last=None):
+        return self.solver.for_twist(twist, q, self.limits, PERIOD, last)
+
+    def largest_share(self, J, twist):
+        """Return the largest share of a twist that joints can do at their speeds."""
+        speed = self.limits.velocity_now
+        share = np.zeros(self.chain.n + 1)
+        share[-1] = -1.0
+        bounds = [*zip(-speed, speed, strict=True), (0.0, 1.0)]
+        system = np.column_stack([J, -twist])
+        return linprog(share, A_eq=system, b_eq=np.zeros(6), bounds=bounds).x[-1]
+
+
+@pytest.fixture(params=['panda', 'snake of 8', 'snake of 9'])
+def uneven(request):
+    if request.param == 'panda':
+        return Uneven(panda(), [1.0, 1.0, 1.0, 0.1, 1.0, 1.0, 1.0])
+    if request.param == 'snake of 8':
+        return Uneven(snake(8, 1), np.logspace(-2.0, 0.0, 8))
+    return Uneven(snake(9, 2), np.logspace(0.0, -2.0, 9))
+
+
+def test_fast_joints_take_over_from_slow_ones_so_that_the_tip_is_nearly_as_fast_as_can_be(uneven):
+    shares = []
+    for q in uneven.postures(40):
+        J, twist = uneven.chain.jacobian(q), uneven.twist()
+        moved = J @ uneven.velocity(twist, q)
+        shares.append((moved @ twist) / (twist @ twist) / uneven.largest_share(J, twist))
+        np.testing.assert_allclose(moved / np.linalg.norm(moved), twist / np.linalg.norm(twist))
+    assert min(shares) > 0.85
+    assert np.mean(shares) > 0.98
+
+
+def test_joint_velocities_of_an_uneven_arm_are_continuous_in_its_posture(uneven):
+    for start, end in zip(uneven.postures(10), uneven.postures(10), strict=True):
+        twist = uneven.twist()
+        path = start + np.linspace(0.0, 0.05, 1001)[:, None] * (end - start)
+        shares = [uneven.velocity(twist, q) / uneven.limits.velocity_now for q in path]
+        assert np.abs(np.diff(shares, axis=0)).max() < 0.02
+
+
+def test_a_large_change_of_the_self_motion_does_not_turn_the_tip_off_its_direction(uneven):
+    n, speed = uneven.chain.n, uneven.limits.velocity_now
+    most = PERIOD * uneven.limits.acceleration_now * (1.0 + ROUNDING)
+    for q in uneven.postures(40):
+        twist = 0.02 * uneven.twist()
+        J = uneven.chain.jacobian(q) * speed
+        shares = (np.eye(n) - np.linalg.pinv(J) @ J) @ uneven.random.normal(size=n)
+        last = uneven.velocity(twist, q) + 0.05 * speed * shares / np.abs(shares).max()
+        velocity = uneven.velocity(twist, q + PERIOD * last, last)
+        moved = uneven.chain.jacobian(q + PERIOD * last) @ velocity
+        assert (np.abs(velocity - last) <= most).all()
+        assert np.linalg.norm(moved / np.linalg.norm(moved) - twist / np.linalg.norm(twist)) < 1e-9
+
+
 MARGIN = ServoSettings().margins[0]
 
 
@@ -249,10 +332,6 @@ def test_from_within_its_margin_a_joint_may_only_come_back():
     np.testing.assert_array_equal(rig.q, start)
     rig.drive(1.0, joints={'panda_joint4': -0.2})
     assert rig.q[3] == pytest.approx(start[3] - 0.2, abs=0.05)
-
-
-PERIOD = 0.01
-ROUNDING = 1e-9
 
 
 def random_command(random, chain):

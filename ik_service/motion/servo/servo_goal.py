@@ -11,7 +11,13 @@ import numpy as np
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import frame_error, frame_of
 from ik_service.motion.goal import MotionGoal, REST, Step, Tick
-from ik_service.motion.servo.commands import JointCommand, PoseCommand, ServoCommand, ServoSettings
+from ik_service.motion.servo.commands import (
+    JointCommand,
+    PoseCommand,
+    ServoCommand,
+    ServoSettings,
+    TwistCommand,
+)
 from ik_service.motion.servo.servo_kernels import APPROACHING, HALTED, LEAVING
 from ik_service.motion.servo.velocity_solver import VelocitySolver
 from ik_service.motion.settings import FollowerState
@@ -132,17 +138,22 @@ class ServoGoal(MotionGoal):
         """Return the joint velocities (n,) for a command; None for rest."""
         if command.is_zero:
             return None
-        around = tick.q, tick.limits, tick.dt
         if isinstance(command, JointCommand):
-            return self._solver.for_joints(command.velocity, *around)
+            return self._solver.for_joints(command.velocity, tick.q, tick.limits, tick.dt)
+        twist = self._twist(command, tick.q)
+        if twist is None:
+            return None
+        return self._solver.for_twist(twist, tick.q, tick.limits, tick.dt, tick.leading[1])
+
+    def _twist(self, command: TwistCommand | PoseCommand, q: np.ndarray) -> np.ndarray | None:
+        """Return the twist (6,) in the base frame; None at the pose to go to."""
         if isinstance(command, PoseCommand):
-            twist = self._twist_towards(command, tick.q)
-            return None if twist is None else self._solver.for_twist(twist, *around)
+            return self._twist_towards(command, q)
         twist = command.twist
         if command.turns:
-            R = self._chain.forward(tick.q)[:3, :3]
+            R = self._chain.forward(q)[:3, :3]
             twist = np.concatenate([R @ twist[:3], R @ twist[3:]])
-        return self._solver.for_twist(twist, *around)
+        return twist
 
     def _twist_towards(self, command: PoseCommand, q: np.ndarray) -> np.ndarray | None:
         """Return the twist (6,) that leads straight to a pose; None at the pose."""

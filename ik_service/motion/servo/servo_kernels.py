@@ -8,12 +8,11 @@ from ik_service.jit.compile import inner_kernel, kernel
 from ik_service.kinematics.kernels import (
     copy_vector,
     fill_vector,
-    has_lower,
-    has_upper,
     jacobian_rows,
     last_frame,
 )
 from ik_service.motion.command.motion_kernels import FULL_SPEED
+from ik_service.motion.servo.redundancy_kernels import spread_motion, turn_first
 from ik_service.solvers.loop.linear_algebra import orthogonal_columns
 
 _BRAKING = 0.5
@@ -120,16 +119,6 @@ _CURVED = 0.02
 
 _NOTICED = 0.05  # share of a twist that is worth a message
 
-_OUTER = 0.7
-"""Share of a joint's range, from its middle, within which self-motions leave the joint alone."""
-
-_SELF_MOTION = 0.5  # speed of self-motions, as a share of that of the fastest joint
-
-_EVASIVE = 0.05
-"""Share of a joint's axis among the self-motions from which they can take over its motion."""
-
-_EVASIONS = 3  # joints at their limits whose motion others take over, at most
-
 
 @kernel
 def twist_motion(chain, q, twist, zone, bounds, scratch, velocity):
@@ -149,16 +138,12 @@ def twist_motion(chain, q, twist, zone, bounds, scratch, velocity):
     condition = _decompose(chain, q, zone.rank, bounds.speed, scratch)
     flags = _range_motion(chain, twist, zone, scratch, velocity)
     free_speeds(q, bounds, scratch.free)
-    evaded = -1
-    if zone.rank < q.shape[0]:
-        _add_self_motion(chain, q, scratch, velocity)
-        for _ in range(_EVASIONS):
-            joint = _evade_limit(scratch, velocity)
-            if joint < 0:
-                break
-            evaded = joint
-    worst = scale_to_speeds(scratch.free, velocity)
-    return condition, flags, worst if worst >= 0 else evaded
+    if zone.rank == q.shape[0]:
+        return condition, flags, scale_to_speeds(scratch.free, velocity)
+    joint = spread_motion(chain, q, bounds.speed, scratch, velocity)
+    scale_to_speeds(scratch.free, velocity)  # no more than rounding
+    turn_first(zone, bounds, scratch, velocity)
+    return condition, flags, joint
 
 
 @inner_kernel
@@ -210,6 +195,7 @@ def _range_motion(chain, twist, zone, scratch, velocity):
         length += twist[j] * twist[j]
     noticed = _NOTICED * math.sqrt(length)
     fill_vector(velocity, 0.0)
+    fill_vector(scratch.leaving, 0.0)
     flags = 0
     for j in range(6):
         along = 0.0
@@ -217,7 +203,7 @@ def _range_motion(chain, twist, zone, scratch, velocity):
             along += scratch.basis[k, j] * twist[k]
         if along == 0.0 or sizes[j] <= _NOTHING * largest:
             continue
-        divisor = sizes[j]
+        divisor, leaves = sizes[j], 0.0
         if largest > zone.lower * divisor:
             kept = (zone.upper - largest / divisor) / (zone.upper - zone.lower)
             kept = min(max(kept, 0.0), 1.0)
@@ -228,9 +214,13 @@ def _range_motion(chain, twist, zone, scratch, velocity):
             divisor += away * 0.5 * (math.sqrt(reach) - divisor)
             if abs(along) > noticed:
                 flags |= _flag(kept, away)
+            leaves = away * along / divisor / sizes[j]
             along *= kept + away
         for i in range(velocity.shape[0]):
             velocity[i] += along / divisor * scratch.columns[j, i] / sizes[j]
+        if leaves != 0.0:
+            for i in range(velocity.shape[0]):
+                scratch.leaving[i] += leaves * scratch.columns[j, i]
     return flags
 
 
@@ -259,59 +249,3 @@ def _curvature(chain, scratch, j):
                 along += scratch.rows[i, k] * scratch.basis[k, j]
             slope += side * along * scratch.columns[j, i] / scratch.sizes[j]
     return slope / (2.0 * _DIFFERENCE)
-
-
-@inner_kernel
-def _add_self_motion(chain, q, scratch, velocity):
-    """Move joints out of the outer parts of their ranges, in proportion to the velocity."""
-    motion, fastest = scratch.self_motion, 0.0
-    for i in range(q.shape[0]):
-        fastest = max(fastest, abs(velocity[i]))
-        half = 0.5 * (chain.upper[i] - chain.lower[i])
-        motion[i] = 0.0
-        if half > 0.0 and has_lower(chain.lower[i]) and has_upper(chain.upper[i]):
-            off = (q[i] - 0.5 * (chain.upper[i] + chain.lower[i])) / half
-            outside = min(max(abs(off) - _OUTER, 0.0) / (1.0 - _OUTER), 1.0)
-            motion[i] = -math.copysign(outside, off)
-    _remove_tip_motion(scratch)
-    for i in range(q.shape[0]):
-        velocity[i] += _SELF_MOTION * fastest * motion[i]
-
-
-@inner_kernel
-def _evade_limit(scratch, velocity):
-    """Let self-motions take over the motion refused to a joint; return the joint, −1 for none."""
-    worst, excess, motion = -1, 0.0, scratch.self_motion
-    for i in range(velocity.shape[0]):
-        beyond = max(velocity[i] - scratch.free[1, i], -velocity[i] - scratch.free[0, i])
-        if beyond > excess:
-            worst, excess = i, beyond
-    if worst < 0:
-        return -1
-    fill_vector(motion, 0.0)
-    motion[worst] = 1.0
-    _remove_tip_motion(scratch)
-    share = motion[worst]
-    if share < _EVASIVE:
-        return -1
-    change = -math.copysign(excess, velocity[worst]) / share
-    for i in range(velocity.shape[0]):
-        velocity[i] += change * motion[i]
-    return worst
-
-
-@inner_kernel
-def _remove_tip_motion(scratch):
-    """Project a joint motion on those that leave the tip where it is."""
-    motion, largest = scratch.self_motion, 0.0
-    for j in range(6):
-        largest = max(largest, scratch.sizes[j])
-    for j in range(6):
-        size = scratch.sizes[j]
-        if size <= _NOTHING * largest:
-            continue
-        along = 0.0
-        for i in range(motion.shape[0]):
-            along += scratch.columns[j, i] * motion[i]
-        for i in range(motion.shape[0]):
-            motion[i] -= along / (size * size) * scratch.columns[j, i]

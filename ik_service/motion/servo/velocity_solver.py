@@ -12,6 +12,7 @@ from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.servo.commands import ServoSettings
+from ik_service.motion.servo.redundancy_kernels import ROWS_OF_JOINTS
 from ik_service.motion.servo.servo_kernels import bounded_joints, twist_motion
 from ik_service.robot import Robot
 
@@ -60,8 +61,13 @@ class ServoScratch(NamedTuple):
     :ivar sizes: (6,) singular values; −1 for those that belong to no motion of the arm.
     :ivar place: (n,) posture at which the Jacobian is taken [rad] or [m].
     :ivar beside: (n,) a posture beside that.
-    :ivar self_motion: (n,) a joint motion that leaves the tip where it is.
+    :ivar leaving: (n,) the part of a motion that leads away from a singularity [rad/s] or [m/s].
     :ivar free: (2, n) highest speeds downwards and upwards [rad/s] or [m/s].
+    :ivar last: (n,) the last velocities [rad/s] or [m/s]; NaN where they do not matter.
+    :ivar row_space: (6, n) orthonormal, of the joint motions without a part of a self-motion, in
+        shares of the joints' highest speeds.
+    :ivar joints: (7, n) memory of :mod:`~ik_service.motion.servo.redundancy_kernels`.
+    :ivar table: (n, n + 1) likewise.
     """
 
     axes: np.ndarray
@@ -72,14 +78,20 @@ class ServoScratch(NamedTuple):
     sizes: np.ndarray
     place: np.ndarray
     beside: np.ndarray
-    self_motion: np.ndarray
+    leaving: np.ndarray
     free: np.ndarray
+    last: np.ndarray
+    row_space: np.ndarray
+    joints: np.ndarray
+    table: np.ndarray
 
 
 def scratch_for(chain: KinematicChain) -> ServoScratch:
     """Return memory for the kernels that are called for a chain."""
     n, m = chain.n, len(chain.arrays.variables)
-    shapes = ((m, 6), (12,), (n, 6), (6, n), (6, 6), (6,), (n,), (n,), (n,), (2, n))
+    jacobian = (m, 6), (12,), (n, 6), (6, n), (6, 6), (6,)
+    joints = (n,), (n,), (n,), (2, n), (n,), (6, n), (ROWS_OF_JOINTS, n)
+    shapes = *jacobian, *joints, (n, n + 1)
     return ServoScratch(*(np.zeros(shape) for shape in shapes))
 
 
@@ -116,17 +128,25 @@ class VelocitySolver:
         self._bounded_joints = entry_point(bounded_joints, *joints, *memory)
 
     def for_twist(
-        self, twist: np.ndarray, q: np.ndarray, limits: MotionLimits, dt: float
+        self,
+        twist: np.ndarray,
+        q: np.ndarray,
+        limits: MotionLimits,
+        dt: float,
+        last: np.ndarray | None = None,
     ) -> np.ndarray:
         """
         Return the joint velocities of this tick for a twist of the tip.
 
         :param twist: (6,) linear [m/s] before angular [rad/s], in the base frame.
         :param q: (n,) the last command [rad] or [m].
+        :param last: (n,) the last velocities [rad/s] or [m/s], from which those of a redundant arm
+            change within its accelerations; None for no bound on that.
         :returns: (n,) [rad/s] or [m/s].
         """
         bounds = self._take(q, limits, dt)
         self._twist[:] = twist
+        self._scratch.last[:] = np.nan if last is None else last
         asked = self._chain.arrays, self._q, self._twist, self._zone
         memory = bounds, self._scratch, self._velocity
         self.condition, self.flags, worst = self._twist_motion(*asked, *memory)
@@ -156,14 +176,18 @@ class VelocitySolver:
         np.add(limits.lower, self._margins, out=bounds.lower)
         np.subtract(limits.upper, self._margins, out=bounds.upper)
         bounds.speed[:], bounds.acceleration[:] = limits.velocity_now, limits.acceleration_now
-        return bounds._replace(dt=dt)
+        return JointBounds(bounds.lower, bounds.upper, bounds.speed, bounds.acceleration, dt)
 
     def _note_limit(self, worst: int) -> None:
         """Note the joint that slows the motion down, unless only its speed does."""
-        free, velocity = self._scratch.free[:, worst], self._velocity[worst]
-        most = free[int(velocity > 0.0)] if velocity else free.min()
-        near = worst >= 0 and bool(most < 0.999 * self._bounds.speed[worst])
-        self.slowed_by = worst if near else -1
+        self.slowed_by = -1
+        if worst >= 0:
+            free, velocity = self._scratch.free.item, self._velocity.item(worst)
+            most = min(free(0, worst), free(1, worst))
+            if velocity:
+                most = free(int(velocity > 0.0), worst)
+            if most < 0.999 * self._bounds.speed.item(worst):
+                self.slowed_by = worst
 
 
 def warm_up() -> None:
