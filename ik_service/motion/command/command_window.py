@@ -300,8 +300,11 @@ _NOTHING, _SAME = 1e-6, 1e-9
 
 _NEAR = 1e-4  # time between two points that is so short that one of them is enough [s]
 
-_STANDS = 0.05
-"""Distance from the end of the last motion at which a joint still stands there [rad] or [m]."""
+_STANDS = 1e-3
+"""
+Distance from the end of the last motion at which a joint still begins there [rad] or [m]: it is
+for rounding alone, as the first command is that end where the arm only sags.
+"""
 
 _Point = tuple[float, np.ndarray, np.ndarray]
 """Time on the clock of the commands [s], positions (n,), velocities (n,)."""

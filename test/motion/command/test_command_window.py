@@ -54,7 +54,7 @@ def test_without_more_commands_joints_go_on_for_a_while_and_brake_as_they_may(pe
 
 
 @pytest.mark.parametrize(
-    ('passed', 'away', 'fresh'), [(4.0, 0.06, True), (4.0, 0.04, False), (0.05, 0.06, False)]
+    ('passed', 'away', 'fresh'), [(4.0, 0.002, True), (4.0, 0.0005, False), (0.05, 0.06, False)]
 )
 def test_a_motion_begins_anew_only_where_the_last_one_is_over_and_the_arm_stands_elsewhere(
     passed, away, fresh
