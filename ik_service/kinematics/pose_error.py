@@ -171,12 +171,14 @@ def check_transforms(T: ArrayLike, argument: str) -> np.ndarray:
     """
     Return transforms as an array of floats, the given one where it already is one.
 
-    :param T: (N, 4, 4) transforms.
+    :param T: (N, 4, 4) transforms; an empty list holds none.
     :param argument: their name in the error.
     :raises ArgumentError: when it is not (N, 4, 4), or a row is not finite and rigid.
     """
     floats = T if type(T) is np.ndarray and T.dtype == np.float64 else real_array(T, argument)
     matrices = np.require(floats, None, _AS_KERNELS_TAKE_THEM)
+    if matrices.shape == (0,):
+        matrices = matrices.reshape(0, 4, 4)
     if matrices.ndim != 3 or matrices.shape[1:] != (4, 4):
         raise ArgumentError(argument, f'have shape {matrices.shape}, have to be (N, 4, 4)')
     row, fault = first_fault(matrices)

@@ -315,6 +315,8 @@ def _checked_seeds(
 ) -> np.ndarray:
     """Return a copy of seeds (N, n) or (n,), for N targets, as a (N, n) array."""
     seeds = real_array(seeds, 'seeds')
+    if seeds.shape == (0,) == (count,):
+        seeds = seeds.reshape(0, chain.n)
     if seeds.shape not in ((chain.n,), (count, chain.n)):
         raise ArgumentError(
             'seeds', f'have shape {seeds.shape}, have to be ({count}, {chain.n}) or ({chain.n},)'

@@ -58,8 +58,10 @@ def test_batch_with_one_common_seed_or_without_a_seed(panda, problems):
         assert_rows_equal(batch, [iks.solve_ik(panda, T, seed, options=OPTIONS) for T in poses])
 
 
-def test_no_targets(panda):
-    batch = iks.solve_ik_batch(panda, np.empty((0, 4, 4)))
+@pytest.mark.parametrize('none', [np.empty((0, 4, 4)), []])
+@pytest.mark.parametrize('seeds', [None, [], np.empty((0, 7))])
+def test_no_targets(panda, none, seeds):
+    batch = iks.solve_ik_batch(panda, none, seeds)
     assert batch.q.shape == (0, 7)
     assert batch.success.shape == batch.status.shape == (0,)
 

@@ -206,7 +206,7 @@ def test_time_runs_out(panda, straight, options):
 @pytest.mark.parametrize('count', [0, 1, 2])
 def test_few_targets(panda, straight, count):
     for seed in (HOME, None):
-        path = iks.solve_path(panda, straight[:count], seed, options=PATIENT)
+        path = iks.solve_path(panda, [*straight[:count]], seed, options=PATIENT)
         assert path.success
         assert path.fraction == 1.0
         assert path.q.shape == (count, 7)
