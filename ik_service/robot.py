@@ -113,10 +113,11 @@ class Robot(RobotModel):
         :raises MissingExtraError: a file is a xacro file, and xacro is not installed.
         """
         folders = checked_folders(package_dirs)
-        srdf_alone = takes_xacro_args(srdf) and not takes_xacro_args(urdf)
+        expanded = [takes_xacro_args(file) for file in (urdf, srdf)]
         if not isinstance(xacro_args, (Mapping, NoneType)):
             raise ArgumentError('xacro_args', f'have to be a mapping, not {safe_repr(xacro_args)}')
-        given = XacroArguments.of(xacro_args)
+        given = XacroArguments.of(xacro_args) if xacro_args or any(expanded) else None
+        srdf_alone = expanded == [False, True]
         text = load_text(urdf, None if srdf_alone else given, package_dirs=folders)
         source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
         with _file_in_errors(urdf, text):
@@ -124,7 +125,9 @@ class Robot(RobotModel):
         if srdf is not None:
             robot = robot.with_srdf(srdf, given)
         # Those of a caller who has made them may be for further files.
-        return robot if given is xacro_args else robot.remarked(given.remarks())
+        if given is None or given is xacro_args:
+            return robot
+        return robot.remarked(given.remarks())
 
     def with_srdf(
         self, srdf: str | os.PathLike[str], xacro_args: Mapping[str, object] | None = None
