@@ -477,7 +477,10 @@ def prepare(
         robot = Robot.from_urdf(choice.urdf, srdf=choice.srdf)
     connection.wait_for(GetPositionIK, COMPUTE_IK)
     if robot is None:
-        robot, source, partial = _robot(connection, choice)
+        robot, source, partial = _robot(connection, choice.group)
+        robot = robot if choice.srdf is None else robot.with_srdf(choice.srdf)
+    if choice.srdf is None:
+        robot = _with_srdf(robot, connection)
     arm = TestedArm.of(robot, choice.group, choice.base_link, choice.tip_link)
     subject = Subject(arm, connection, settings, choice.group, partial)
     if not _refuses_group(subject, first_patience) or choice.group:
@@ -495,7 +498,7 @@ def prepare(
     )
 
 
-def _robot(connection: ServerConnection, choice: Choice) -> tuple[Robot, str, bool]:
+def _robot(connection: ServerConnection, group: str) -> tuple[Robot, str, bool]:
     """
     Return the robot, where it comes from, and whether other parts of it may be missing.
 
@@ -503,7 +506,7 @@ def _robot(connection: ServerConnection, choice: Choice) -> tuple[Robot, str, bo
     ``get_urdf``, then the topic, which several robots may share; ``get_urdf`` of a group, which is
     all that MoveIt's knows, is the last.
     """
-    servers, group = connection.servers_of(COMPUTE_IK), choice.group
+    servers = connection.servers_of(COMPUTE_IK)
     sources = {
         f'parameter {URDF} of the server': lambda: _from_parameters(connection, servers, URDF),
         'service get_urdf': lambda: _from_service(connection, ''),
@@ -517,12 +520,14 @@ def _robot(connection: ServerConnection, choice: Choice) -> tuple[Robot, str, bo
             f'neither parameter nor topic {URDF} nor get_urdf describes the robot of the server; '
             'name its file by --urdf'
         )
-    robot = Robot.from_urdf_text(urdf)
-    if choice.srdf is not None:
-        return robot.with_srdf(choice.srdf), source, 'group' in source
-    srdf = _from_parameters(connection, servers, SRDF)
+    return Robot.from_urdf_text(urdf), source, 'group' in source
+
+
+def _with_srdf(robot: Robot, connection: ServerConnection) -> Robot:
+    """Return a robot with the SRDF of the server, if there is one."""
+    srdf = _from_parameters(connection, connection.servers_of(COMPUTE_IK), SRDF)
     srdf = srdf or _from_topic(connection, SRDF, _DISCOVERY)
-    return robot.with_srdf_text(srdf) if srdf else robot, source, 'group' in source
+    return robot.with_srdf_text(srdf) if srdf else robot
 
 
 def _refuses_group(subject: Subject, patience: float) -> bool:

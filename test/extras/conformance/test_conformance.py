@@ -221,7 +221,8 @@ SETTINGS = CheckSettings(count=5)
 
 
 @pytest.fixture
-def rig(ros_context, panda_model):
+def rig(ros_context, panda_model, monkeypatch):
+    monkeypatch.setattr(subjects, '_DISCOVERY', 0.1)  # nobody publishes an SRDF
     with faulty_server(ros_context, panda_model, 60.0) as rig:
         yield rig
 
@@ -252,6 +253,16 @@ def test_a_server_that_refuses_the_empty_group_is_asked_for_those_of_the_robot(r
     subject, _ = prepare(connection, Choice(PANDA), SETTINGS, 60.0)
     assert subject.group_name == 'panda_arm'
     assert subject.arm.tips == ('panda_link8',)
+
+
+def test_groups_are_those_of_the_server_also_where_a_file_has_the_robot(rig, monkeypatch):
+    _, connection = rig
+    srdf = '<robot name="panda"><group name="bob"><chain base_link="panda_link1" '
+    srdf += 'tip_link="panda_link7"/></group></robot>'
+    monkeypatch.setattr(subjects, '_from_topic', lambda connection, topic, patience: srdf)
+    subject, source = prepare(connection, Choice(PANDA, group='bob'), SETTINGS, 60.0)
+    assert (subject.arm.base_link, subject.arm.tips) == ('panda_link1', ('panda_link7',))
+    assert source == str(PANDA)
 
 
 def test_a_group_has_to_be_named_where_none_is_known(rig):
