@@ -21,7 +21,6 @@ from ik_service.ros.motion.parameters import (
 from ik_service.ros.parameters.mapping_parameters import Entries, MappingField, MappingSpec
 from ik_service.ros.parameters.parameter_declaration import after_fields, of_field, ParameterSpec
 from ik_service.ros.scene.collision_world import REQUIRE_COLLISION_CHECKING
-from ik_service.ros.services.compute_ik import CLOSEST_POSTURE
 from ik_service.solvers.options import (
     EXTENSIONS,
     IkOptions,
@@ -323,7 +322,6 @@ _ALL: tuple[ParameterSpec, ...] = (
     PUBLISH_MARKERS,
     TF_TIMEOUT,
     REQUIRE_COLLISION_CHECKING,
-    CLOSEST_POSTURE,
     *SERVO_PARAMETERS,
     *FOLLOWER_PARAMETERS,
     SOLVER_MODULES,

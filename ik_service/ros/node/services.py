@@ -35,7 +35,7 @@ from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.scene.frames import Frames
 from ik_service.ros.services.compute_cartesian_path import CartesianPathHandler
 from ik_service.ros.services.compute_fk import FkHandler
-from ik_service.ros.services.compute_ik import CLOSEST_POSTURE, IkHandler
+from ik_service.ros.services.compute_ik import IkHandler
 from ik_service.ros.services.compute_ik_all import AllSolutionsHandler
 from ik_service.ros.services.compute_ik_batch import BatchHandler
 from ik_service.ros.services.group_urdf import UrdfHandler
@@ -88,7 +88,7 @@ class Services:
         self.batch_group = ReentrantCallbackGroup()
         self.capability_group = ReentrantCallbackGroup()
         context = self.context
-        self.ik = IkHandler(context('compute_ik'), settings, lambda: parameters[CLOSEST_POSTURE])
+        self.ik = IkHandler(context('compute_ik'), settings)
         self.paths = CartesianPathHandler(context(_PATHS), settings, motion)
         self.batches = BatchHandler(context(_BATCHES), self.ik)
         listed = AllSolutionsHandler(context(_ALL), self.ik)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
@@ -19,7 +19,6 @@ from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
 from ik_service.ros.common.conversions import write_solution
 from ik_service.ros.common.errors import ErrorCode, invalid_goal, invalid_link, RequestError
-from ik_service.ros.parameters.parameter_declaration import ParameterSpec
 from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.goals import (
@@ -45,13 +44,6 @@ from ik_service.ros.requests.service_handler import (
 from ik_service.ros.scene.frames import Frames
 from ik_service.solvers.result import IkResult, IkStatus
 from ik_service.solvers.solver import Solver
-
-CLOSEST_POSTURE = ParameterSpec(
-    'closest_posture',
-    False,
-    'Whether NO_IK_SOLUTION and TIMED_OUT of compute_ik hold in solution the posture that comes '
-    'closest to the target; false: it is empty, as with MoveIt',
-)
 
 _CODES = {
     IkStatus.SUCCESS: ErrorCode.SUCCESS,
@@ -202,20 +194,13 @@ class IkHandler(ServiceHandler):
     Handler of ``compute_ik``, which answers as MoveIt does, but with reasons.
 
     :param settings: name and options of the solver.
-    :param closest: whether answers without a solution hold the posture that comes closest.
     :ivar settings: may be replaced at any time.
     :ivar trees: compilation for requests with several poses or tolerances.
     """
 
-    def __init__(
-        self,
-        context: ServiceContext,
-        settings: SolverSettings,
-        closest: Callable[[], bool] = lambda: False,
-    ) -> None:
+    def __init__(self, context: ServiceContext, settings: SolverSettings) -> None:
         super().__init__(context)
         self.settings = settings
-        self._closest = closest
         self.trees = TreePreparation()
         self.statistics = RequestStatistics(solves=True)
 
@@ -232,8 +217,7 @@ class IkHandler(ServiceHandler):
         if outcome.result is not None:
             now = self._clock.now()
             solve = SolveRecord(now, 'compute_ik', outcome.solver, outcome.result)
-            told = outcome.result.success or self._closest()
-            if told and outcome.posture is not None and measured is not None:
+            if outcome.posture is not None and measured is not None:
                 write_solution(response.solution, measured.arm, outcome.posture, now.to_msg())
         write_code(response.error_code, outcome.code, outcome.message)
         self.statistics.add(outcome.code.name, solve)
