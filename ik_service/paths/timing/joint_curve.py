@@ -47,7 +47,7 @@ class JointCurve:
     squares, so that its derivative is about 1 and radians and metres do not matter.
 
     :ivar q: (k, n) the rows [rad] or [m], without those that equal the one before.
-    :ivar rows: (k,) their numbers among all rows.
+    :ivar rows: (k,) their numbers among all rows, or those of the rows before them.
     :ivar h: (k−1,) length of the segments [s].
     :ivar secants: (k−1, n) differences of the rows, by the lengths.
     :ivar rests: (k,) bool: where the motion rests: both ends, and corners.
@@ -99,6 +99,26 @@ def joint_curve(
     secants = steps / h[:, None]
     start, end = slopes(h, secants, rests)
     return JointCurve(kept, rows, h, secants, rests, start, end, np.full(len(kept), np.nan))
+
+
+def parted(curve: JointCurve, counts: np.ndarray) -> JointCurve:
+    """Return the same curve with further rows, at which the segments end in (k−1,) parts."""
+    whole = np.repeat(np.arange(len(counts)), counts)
+    number = np.arange(len(whole)) - np.repeat(np.cumsum(counts) - counts, counts)
+    length, secants = curve.h[whole, None], curve.secants[whole]
+    first, last = curve.start[whole] - secants, secants - curve.end[whole]
+    u = (number / counts[whole])[:, None]
+    v = 1.0 - u
+    q = curve.q[whole] + length * u * (secants + v * (v * first + u * last))
+    q, h = np.vstack([q, curve.q[-1:]]), curve.h[whole] / counts[whole]
+    start = secants + v * (v - 2.0 * u) * first + u * (2.0 * v - u) * last
+    end = np.vstack([start[1:], curve.end[-1:]])
+    end[number == counts[whole] - 1] = curve.end
+    given = np.append(number == 0, True)
+    rests, weights = np.zeros(len(q), bool), np.full(len(q), np.nan)
+    rests[given], weights[given] = curve.rests, curve.weights
+    rows = np.append(curve.rows[whole], curve.rows[-1:])
+    return JointCurve(q, rows, h, np.diff(q, axis=0) / h[:, None], rests, start, end, weights)
 
 
 def slopes(

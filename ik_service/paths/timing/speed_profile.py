@@ -10,7 +10,7 @@ import numpy as np
 
 from ik_service.exceptions import MissingExtraError, TrajectoryError
 from ik_service.jit.entry import entry_point
-from ik_service.paths.timing.joint_curve import JointCurve
+from ik_service.paths.timing.joint_curve import JointCurve, parted
 from ik_service.paths.timing.timing_kernels import segment_excess, speed_profile
 
 _LARGE = 1e9  # stands for no limit, which its solver does not take
@@ -103,6 +103,9 @@ _PEAK_ACCELERATION = 10.0 / math.sqrt(3.0)
 _ROUNDS = 12
 _FINE = 1.001
 _FULL = 0.999  # share of the limits that is used, as the motion is sampled
+# Parts of a segment in the time of the rise to full speed, if it takes longer than that, and at
+# most of a whole curve: more of them save less than 2 %.
+_PARTS, _PARTS_OF_ALL = 2.0, 64
 # Times as long as from rest to rest: from then on a segment is better passed so. Rows beside it
 # turn the curve more sharply than the speed can be fitted to at rows alone.
 _SLOW = 3.0
@@ -110,6 +113,36 @@ _SLOW = 3.0
 # shares of that at full speed; and what the rise to that speed adds to it, as a share of the time
 # of the rise at constant acceleration, which a cubic speed exceeds by half.
 _SHORTEST, _SHORTEST_BETWEEN, _RISE = 4.0 / 3.0, 5.0 / 3.0, 0.75
+
+
+def long_segments_parted(
+    curve: JointCurve, fastest: np.ndarray, strongest: np.ndarray, pace: Pace
+) -> JointCurve:
+    """
+    Return a curve with further rows in the segments that take longer than the rise to full speed.
+
+    Between two rows the motion is one polynomial, whose speed has one peak.
+
+    :param fastest: (n,) limits of velocity [rad/s] or [m/s].
+    :param strongest: (n,) limits of acceleration [rad/s²] or [m/s²]; inf for none.
+    :param pace: bound on the speed along the curve.
+    """
+    most = _PARTS_OF_ALL * curve.h / curve.h.sum()
+    if most.max() < 2.0:
+        return curve
+    steepest = np.abs(curve.secants)
+    moves = steepest > NO_SLOPE
+    divisor = np.where(moves, steepest, 1.0)
+    rate, gain = (
+        np.where(moves, limit / divisor, np.inf).min(axis=1) for limit in (fastest, strongest)
+    )
+    if pace is not None:
+        rate = np.minimum(rate, pace)
+    with np.errstate(over='ignore'):
+        rises = curve.h * gain / rate**2  # that the segment takes, at full speed
+    wanted = np.where(rises > 1.0, np.ceil(_PARTS * rises), 1.0)
+    counts = np.minimum(wanted, most).clip(1.0).astype(int)
+    return parted(curve, counts) if (counts > 1).any() else curve
 
 
 def fastest_motion(

@@ -27,7 +27,13 @@ from ik_service.paths.timing.joint_curve import (
     ROUNDING,
     within_limits,
 )
-from ik_service.paths.timing.speed_profile import fastest_motion, Motion, Pace, TIMINGS
+from ik_service.paths.timing.speed_profile import (
+    fastest_motion,
+    long_segments_parted,
+    Motion,
+    Pace,
+    TIMINGS,
+)
 from ik_service.paths.timing.timing_limits import (
     jerk_limits,
     JointTorques,
@@ -168,10 +174,11 @@ def time_path(
     rests. Where all rows of a joint are within its position limits, it is within them between the
     rows too. Rows that are reached within a microsecond of one another at full speed count as one.
 
-    With limits of jerk or torque there are further points between the rows, and the motion rests
-    with accelerations of 0. Between points it is quintic, so that accelerations are continuous;
-    its jerk, which is that of the quintics, is within the limits at every instant. Of rows that
-    are reached within 50 µs of one another one is a point, and the others are met to about 1e-12.
+    Where few rows are farther apart than the rise to full speed takes, there are further points
+    between them. So there are with limits of jerk or torque, and the motion rests with
+    accelerations of 0. Between points it is quintic, so that accelerations are continuous; its
+    jerk, which is that of the quintics, is within the limits at every instant. Of rows that are
+    reached within 50 µs of one another one is a point, and the others are met to about 1e-12.
 
     :param chain: the chain.
     :param q: (N, n) the rows [rad] or [m]; of successive ones that are equal, one is timed.
@@ -243,6 +250,10 @@ def time_path(
         return JointTrajectory(chain.joint_names, np.zeros(1), curve.q, still, still)
     reach = bounds_of_rows(chain, curve.q)
     curve = within_limits(curve, reach)
+    bound = _Bound(chain, curve, speed, link, place)
+    if not smooth:
+        coarse, curve = curve, long_segments_parted(curve, fastest, strongest, bound.pace(curve))
+        bound = bound if curve is coarse else _Bound(chain, curve, speed, link, place)
 
     def motion_along(curve: JointCurve, pace: Pace) -> tuple[Motion, np.ndarray, np.ndarray]:
         if smooth:
@@ -251,7 +262,7 @@ def time_path(
         motion, slow = fastest_motion(curve, fastest, strongest, pace, timing)
         return motion, np.arange(len(curve.h)), slow
 
-    return _timed(chain, curve, reach, _Bound(chain, curve, speed, link, place), motion_along)
+    return _timed(chain, curve, reach, bound, motion_along)
 
 
 def _timed(

@@ -157,7 +157,7 @@ def test_joints_that_run_onto_their_limits_do_not_swing_beyond_them(joints, seed
     q = kinked(chain, seed)
     trajectory = time_path(chain, q)
     assert beyond(chain, trajectory) <= 1e-9
-    assert np.isin(trajectory.positions, q).all()
+    assert np.isin(q, trajectory.positions).all()
     limits = timing_limits(chain, None)
     _, velocity, acceleration, _ = instants(trajectory)
     assert (np.abs(velocity) <= 1.0005 * limits.velocity).all()

@@ -25,6 +25,15 @@ def shares(trajectory, limits):
     return [np.abs(ratio).max() for ratio in ratios]
 
 
+def points_of(trajectory, q):
+    """Return the numbers of the points that are rows, each exactly; they increase."""
+    same = (trajectory.positions == np.asarray(q)[:, None]).all(axis=2)
+    assert same.any(axis=1).all()
+    numbers = same.argmax(axis=1)
+    assert (np.diff(numbers) > 0).all()
+    return numbers
+
+
 PATHS = {
     **{f'wave of {n} rows': (wave, n, n) for n in (2, 3, 4, 20, 300)},
     **{f'uneven rows {seed}': (wave, 40, seed, False) for seed in range(4)},
@@ -39,7 +48,8 @@ def test_rows_are_met_and_limits_kept_also_between_them(panda, name):
     make, *arguments = PATHS[name]
     q = make(*arguments)
     trajectory = time_path(panda, q)
-    np.testing.assert_array_equal(trajectory.positions, q)
+    assert points_of(trajectory, q)[[0, -1]].tolist() == [0, len(trajectory) - 1]
+    assert len(q) < 20 or len(trajectory) == len(q), 'more points where rows are far apart alone'
     assert not trajectory.velocities[[0, -1]].any()
     velocity, acceleration = shares(trajectory, timing_limits(panda, None))
     assert velocity <= 1.0
@@ -147,7 +157,7 @@ def test_the_speed_of_the_tip_is_bounded_between_coarse_rows_too(panda, rows, je
 
 
 def test_equal_rows_are_one_point_and_a_single_row_rests(panda):
-    q = np.repeat(wave(10, 3), 3, axis=0)
+    q = np.repeat(wave(30, 3), 3, axis=0)
     trajectory = time_path(panda, q)
     np.testing.assert_array_equal(trajectory.positions, q[::3])
     still = time_path(panda, np.repeat(HOME[None], 4, axis=0))
@@ -159,8 +169,24 @@ def test_a_row_close_to_the_first_one_does_not_slow_the_motion_down(panda):
     q = wave(20, 0)
     near = np.vstack([q[0] + np.random.default_rng(0).normal(0.0, 1e-5, 7), q])
     trajectory = time_path(panda, near)
-    np.testing.assert_array_equal(trajectory.positions, near)
+    points_of(trajectory, near)
     assert trajectory.duration < 1.2 * time_path(panda, q).duration
+
+
+@pytest.mark.parametrize('count', [2, 3, 5])
+@pytest.mark.parametrize('velocity', [1.0, 0.2])
+def test_rows_far_apart_are_passed_as_quickly_as_close_ones(panda, count, velocity):
+    """One polynomial between two of them would take up to 1.9 times as long."""
+    turn = np.linspace(0.0, 2.5, 500)[:, None] * np.eye(7)[0] + HOME
+    far = time_path(panda, turn[:: 499 // (count - 1)], velocity_scaling=velocity)
+    fine = time_path(panda, turn, velocity_scaling=velocity)
+    assert far.duration < 1.15 * fine.duration
+    far, fine = (time_path(panda, q, cartesian_speed=0.1) for q in (turn[::499], turn))
+    assert far.duration < 1.15 * fine.duration
+    bends = wave(400, 2)
+    coarse = [wave(400, 2)[:: 400 // (4 * count)], bends][::-1]
+    fine, coarse = (time_path(panda, q, velocity_scaling=0.1 * velocity) for q in coarse)
+    assert coarse.duration < 1.15 * fine.duration
 
 
 def test_rows_beyond_the_limits_are_refused_unless_the_arm_comes_from_there(panda):
