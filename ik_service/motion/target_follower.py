@@ -451,10 +451,11 @@ class TargetFollower:
             version = self._goals.next_version()
             passage, seeds = self._passage, self._seeds()
             last = self._path_end() if motion.interval > 0.0 else None
-            anchor = self._anchor(T_base_tip)
+            anchor = self._anchor()
             settings, limits = self.settings, self.limits
         passage = passage.holding(limits.immovable, seeds[0])
-        if anchor is not None and motion.still:
+        near = anchor is not None and anchor.is_near(T_base_tip)
+        if anchor is not None and near and motion.still:
             seeds, last = [anchor.posture], None if last is None else anchor.posture
         if at is None or last is None:
             result = passage.nearby.solve(T_base_tip, seeds)
@@ -463,8 +464,11 @@ class TargetFollower:
             found = passage.solve(T_base_tip, last, at, settings.branch_time)
         result, moving = found.result, None
         if anchor is not None and motion.still and not (anchor.reached or result.success):
+            anchor = anchor.led(T_base_tip, result.q)
             result = passage.nearby.as_near(anchor.posture, T_base_tip, result)
             found = PosturePath(result, result.q[None])
+        elif not near:
+            anchor = None
         if at is not None and result.success and not (motion.still or found.changes):
             solve = passage.nearby.next.position
             moving = MovingGoal(solve, T_base_tip, result.q, motion, at, limits)
@@ -473,13 +477,12 @@ class TargetFollower:
                 self._take_target(T_base_tip, found, at, moving, last is not None, anchor)
         return result
 
-    def _anchor(self, T_base_tip: np.ndarray) -> Anchor | None:
-        """Return the anchor of the present target, where another one (4, 4) is close to it."""
+    def _anchor(self) -> Anchor | None:
+        """Return the anchor of the present target; None without one."""
         target = self._goals.target
-        anchor = None if target is None or target.obstacle else target.anchor
-        if anchor is None or self._passage.nearby.bounded or not anchor.is_near(T_base_tip):
+        if target is None or target.obstacle or self._passage.nearby.bounded:
             return None
-        return anchor
+        return target.anchor
 
     def _path_end(self) -> np.ndarray | None:
         """Return where the path of the target ends by now; None where another one begins."""

@@ -58,8 +58,8 @@ class MovingGoal:
         self.velocity = self.acceleration = np.zeros_like(q)
         self.feasible = False
         time = max(motion.interval, _SHORTEST_AHEAD)
-        half = solve(_moved(T_base_target, motion, 0.5 * time), q)
-        whole = None if half is None else solve(_moved(T_base_target, motion, time), half)
+        half = solve(moved(T_base_target, motion.after(0.5 * time)), q)
+        whole = None if half is None else solve(moved(T_base_target, motion.after(time)), half)
         if half is not None and whole is not None:
             self.velocity = (4.0 * (half - q) - (whole - q)) / time
             self.acceleration = 4.0 * (whole - 2.0 * half + q) / (time * time)
@@ -90,11 +90,10 @@ class MovingGoal:
         return self._q + (self.velocity + velocity) * (0.5 * ahead), velocity
 
 
-def _moved(T: np.ndarray, motion: TargetMotion, time: float) -> np.ndarray:
-    """Return where a target is some time after a pose (4, 4)."""
-    twist = motion.velocity * time + motion.acceleration * (0.5 * time * time)
-    moved, angle = T.copy(), float(np.linalg.norm(twist[3:]))
-    moved[:3, 3] += twist[:3]
+def moved(T: np.ndarray, twist: np.ndarray) -> np.ndarray:
+    """Return where a twist (6,) carries a pose (4, 4) in unit time, as a pose error does."""
+    there, angle = T.copy(), float(np.linalg.norm(twist[3:]))
+    there[:3, 3] += twist[:3]
     if angle > 0.0:
-        moved[:3, :3] = rotation_about_axis(twist[3:] / angle, angle) @ T[:3, :3]
-    return moved
+        there[:3, :3] = rotation_about_axis(twist[3:] / angle, angle) @ T[:3, :3]
+    return there

@@ -170,6 +170,12 @@ class ApproachingSolver(Solver):
 _CLEARLY_NEARER = 0.5
 """Share of the error below which the nearest pose of another configuration is preferred."""
 
+_DESCENTS, _NO_FARTHER = 8, 1e-6
+"""
+Descents at most, and motion of a joint in the last one [rad] or [m]. One ends where the error
+hardly decreases, up to 1e-4 from the nearest pose: joints would tremble as their target moves.
+"""
+
 _AS_NEAR = 1e-3  # error of a pose that is near enough, or difference of two that are [m, rad]
 
 
@@ -237,7 +243,17 @@ class NearbySolver:
         # From there on the bound, which is one from the seed, would be one from `anywhere`.
         there = anywhere if self.bounded else self._descent.solve(T_base_target, anywhere.q)
         stay = _error(here) <= max(_error(there) / _CLEARLY_NEARER, _AS_NEAR)
-        return replace(here if stay else there, status=anywhere.status)
+        nearest = self._descended(here if stay else there, T_base_target)
+        return replace(nearest, status=anywhere.status)
+
+    def _descended(self, result: IkResult, T_base_target: np.ndarray) -> IkResult:
+        """Return the nearest pose of a configuration, where a descent leads no farther."""
+        for _ in range(0 if self.bounded else _DESCENTS):
+            q = result.q
+            result = self._descent.solve(T_base_target, q)
+            if largest(np.abs(result.q - q)) <= _NO_FARTHER:
+                break
+        return result
 
     def result_at(self, q: np.ndarray, T_base_target: np.ndarray, like: IkResult) -> IkResult:
         """Return the result for a posture (n,), all else as in a result for the same pose."""

@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_service.kinematics.pose_error import pose_error
+from ik_service.motion.command.motion_limits import largest
 from ik_service.motion.goal import MotionGoal, REST, Step, Tick
 from ik_service.motion.settings import FollowerState
-from ik_service.motion.tracking.moving_goal import MovingGoal
+from ik_service.motion.tracking.moving_goal import moved, MovingGoal
+from ik_service.motion.tracking.nearby_solver import NEAR
 from ik_service.motion.tracking.path_clocks import GoalClock
 from ik_service.motion.tracking.target_path import TargetPath
 from ik_service.solvers.result import IkResult
@@ -47,8 +49,27 @@ class Anchor(NamedTuple):
 
     def is_near(self, T_base_tip: np.ndarray) -> bool:
         """Whether a pose (4, 4) is to be solved from here."""
-        error = pose_error(self.T_base_tip, T_base_tip)
-        return math.hypot(*error[:3]) <= _BESIDE and math.hypot(*error[3:]) <= _TURNED_LITTLE
+        return _distance(pose_error(self.T_base_tip, T_base_tip)) <= 1.0
+
+    def led(self, T_base_tip: np.ndarray, nearest: np.ndarray) -> Anchor:
+        """
+        Return the anchor that follows a pose out of reach, as far as that is not close to it.
+
+        In leaps from anchor to anchor, the joints would stop and go while a target moves slowly.
+
+        :param T_base_tip: (4, 4) the pose.
+        :param nearest: (n,) the nearest posture to it [rad] or [m].
+        """
+        error, away = pose_error(self.T_base_tip, T_base_tip), nearest - self.posture
+        if largest(np.abs(away)) > NEAR:
+            return Anchor(T_base_tip, nearest, False)
+        share = 1.0 - 1.0 / max(_distance(error), 1.0)
+        return Anchor(moved(self.T_base_tip, share * error), self.posture + share * away, False)
+
+
+def _distance(error: np.ndarray) -> float:
+    """Return the size of a pose error (6,), as a multiple of that of close poses."""
+    return max(math.hypot(*error[:3]) / _BESIDE, math.hypot(*error[3:]) / _TURNED_LITTLE)
 
 
 class TargetGoal(MotionGoal):

@@ -147,6 +147,10 @@ class TargetMotion:
         """Whether the target is at rest, or its motion is not known."""
         return not self.velocity.any()
 
+    def after(self, time: float) -> np.ndarray:
+        """Return how far the target moves in a time [s] (6,), linear before angular [m], [rad]."""
+        return self.velocity * time + self.acceleration * (0.5 * time * time)
+
 
 AT_REST = TargetMotion()  # target that does not move
 

@@ -462,6 +462,23 @@ def test_an_arm_whose_target_out_of_reach_trembles_comes_to_rest(solver):
 
 
 @pytest.mark.parametrize('stamped', [True, False])
+@pytest.mark.parametrize('speed', [0.005, 0.05])
+def test_an_arm_whose_target_moves_slowly_out_of_reach_moves_evenly(solver, speed, stamped):
+    rig = Rig(solver, READY)
+    goal, rows = pose_beside(solver, READY, [0.6, 0.3, 0.2]), []
+    for k in range(800):
+        goal[1, 3] -= speed / rig.rate * (k > 300)
+        rig.measure()
+        rig.follower.set_target(goal, at=rig.now if stamped else None)
+        rig.tick()
+        rows.append(rig.q)
+    velocity = np.diff(rows[400:], axis=0) * rig.rate
+    acceleration = np.abs(np.diff(velocity, axis=0)) * rig.rate
+    assert np.abs(velocity).max(axis=1).min() > 0.0
+    assert (acceleration / rig.follower.limits.acceleration_now).max() < 0.1
+
+
+@pytest.mark.parametrize('stamped', [True, False])
 def test_an_arm_whose_target_out_of_reach_is_repeated_comes_to_rest(solver, stamped):
     rig = Rig(solver, READY)
     goal = pose_beside(solver, READY, [0.6, 0.3, 0.2])
