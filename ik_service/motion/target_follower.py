@@ -41,7 +41,7 @@ from ik_service.motion.state.lag_monitor import LagMonitor
 from ik_service.motion.tracking.moving_goal import MovingGoal
 from ik_service.motion.tracking.nearby_solver import NEAR
 from ik_service.motion.tracking.singular_passage import PosturePath, SingularPassage
-from ik_service.motion.tracking.target_goal import Anchor, TargetGoal
+from ik_service.motion.tracking.target_goal import Anchor, following_anchor, TargetGoal
 from ik_service.motion.tracking.target_path import TargetPath
 from ik_service.motion.tracking.target_velocity import TargetVelocity
 from ik_service.solvers.result import IkResult
@@ -463,8 +463,8 @@ class TargetFollower:
         else:
             found = passage.solve(T_base_tip, last, at, settings.branch_time)
         result, moving = found.result, None
-        if anchor is not None and motion.still and not (anchor.reached or result.success):
-            anchor = anchor.led(T_base_tip, result.q)
+        if not (result.success or found.changes):
+            anchor = following_anchor(anchor, T_base_tip, result.q, motion)
             result = passage.nearby.as_near(anchor.posture, T_base_tip, result)
             found = PosturePath(result, result.q[None])
         elif not near:

@@ -16,6 +16,7 @@ from ik_service.motion.tracking.moving_goal import moved, MovingGoal
 from ik_service.motion.tracking.nearby_solver import NEAR
 from ik_service.motion.tracking.path_clocks import GoalClock
 from ik_service.motion.tracking.target_path import TargetPath
+from ik_service.motion.tracking.target_velocity import TargetMotion
 from ik_service.solvers.result import IkResult
 
 _SAME_POSITION = 1e-3
@@ -51,20 +52,28 @@ class Anchor(NamedTuple):
         """Whether a pose (4, 4) is to be solved from here."""
         return _distance(pose_error(self.T_base_tip, T_base_tip)) <= 1.0
 
-    def led(self, T_base_tip: np.ndarray, nearest: np.ndarray) -> Anchor:
-        """
-        Return the anchor that follows a pose out of reach, as far as that is not close to it.
 
-        In leaps from anchor to anchor, the joints would stop and go while a target moves slowly.
+def following_anchor(
+    last: Anchor | None, T_base_tip: np.ndarray, nearest: np.ndarray, motion: TargetMotion
+) -> Anchor:
+    """
+    Return the anchor that follows a pose out of reach, and is no farther behind than close poses.
 
-        :param T_base_tip: (4, 4) the pose.
-        :param nearest: (n,) the nearest posture to it [rad] or [m].
-        """
-        error, away = pose_error(self.T_base_tip, T_base_tip), nearest - self.posture
-        if largest(np.abs(away)) > NEAR:
-            return Anchor(T_base_tip, nearest, False)
-        share = 1.0 - 1.0 / max(_distance(error), 1.0)
-        return Anchor(moved(self.T_base_tip, share * error), self.posture + share * away, False)
+    In leaps from anchor to anchor, the joints would stop and go while a target moves slowly.
+
+    :param last: the anchor before.
+    :param T_base_tip: (4, 4) the pose.
+    :param nearest: (n,) the nearest posture to it [rad] or [m].
+    :param motion: that of the target, which a first anchor is behind, as the next ones will be.
+    """
+    away = np.inf if last is None or last.reached else largest(np.abs(nearest - last.posture))
+    if last is None or away > NEAR:
+        behind = np.zeros(6) if motion.still else motion.velocity / _distance(motion.velocity)
+        return Anchor(moved(T_base_tip, -behind), nearest, False)
+    error = pose_error(last.T_base_tip, T_base_tip)
+    share = 1.0 - 1.0 / max(_distance(error), 1.0)
+    posture = last.posture + share * (nearest - last.posture)
+    return Anchor(moved(last.T_base_tip, share * error), posture, False)
 
 
 def _distance(error: np.ndarray) -> float:
