@@ -114,7 +114,7 @@ class GoalPostures:
         goal: Goal,
         allowed: Callable[[np.ndarray], bool],
         stopped: Callable[[], bool],
-        rounds: Sequence[int] = ROUNDS,
+        rounds: Sequence[int],
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return postures that meet a goal and are allowed, and all found that meet it."""
         if isinstance(goal, np.ndarray) and goal.shape == (self._chain.n,):

@@ -365,7 +365,7 @@ class _Planner:
         usable: list[np.ndarray] = []
         others: list[np.ndarray] = []
         for goal in goals:
-            allowed, found = searched.of(goal, self._allowed, self._clock.stopped)
+            allowed, found = searched.of(goal, self._allowed, self._clock.stopped, rounds)
             usable += allowed
             others += found
         if usable:

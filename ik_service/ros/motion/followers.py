@@ -37,7 +37,6 @@ The three states from which a motion begins then still fall in the time that the
 """
 
 _JUMPED = 'the simulated clock has jumped'
-_JUMPED = 'the simulated clock has jumped'
 _NOT_AT_REST = 'the commands ended before the arm was at rest'
 LONGEST_END = LONGEST_RAMP + FAREWELL + 0.5
 """Longest time in which a motion ends, with some for late ticks [s]."""
