@@ -225,6 +225,8 @@ def plan_motion(
     :param canceled: polled periodically; from True on there is no plan.
     :returns: the plan, or why there is none.
     :raises ArgumentError: an argument is of another type or shape, not finite or out of range.
+    :raises TrajectoryError: a joint that cannot move starts outside its limits, or the motion
+        lasts too long to be timed.
     :raises MissingExtraError: OMPL is not installed, which only the pipeline 'ompl' needs.
     """
     if not isinstance(chain, KinematicChain):
@@ -249,16 +251,15 @@ def plan_motion(
         link,
     )
     q, wanted = chain.check_q(start, 'start'), checked_goals(chain, goals)
-    still = timing.limits.velocity == 0.0
+    still, held = timing.still, np.clip(q, chain.lower, chain.upper)
     if still.any():
-        held = np.clip(q, chain.lower, chain.upper)
         chain = chain.with_limits(
             np.where(still, held, chain.lower), np.where(still, held, chain.upper)
         )
     tests = constraints.row_tests(chain)
     check = MotionCheck(chain, test, tests)
     projected = [each for each in tests if isinstance(each, TaskRows)]
-    searched = GoalPostures(chain, np.clip(q, chain.lower, chain.upper), random_seed)
+    searched = GoalPostures(chain, held, random_seed)
     searched.prepare(wanted)
     clock = _Clock(timeout, canceled)
     projection = Projection(chain, projected) if projected else None
@@ -373,11 +374,11 @@ class _Planner:
             order = np.argsort(away, kind='stable')
             return np.array(usable)[order], None
         if not others:
-            names, still = self._chain.joint_names, self._timing.limits.velocity == 0.0
+            names, still = self._chain.joint_names, self._timing.still
             held = ', '.join(name for name, stays in zip(names, still, strict=True) if stays)
             return np.empty((0, 0)), self._failed(
                 self._clock_status(PlanStatus.GOAL_OUT_OF_REACH),
-                f'{held} cannot move, with a velocity limit of 0' if held else '',
+                f'{held} cannot move, with a limit of 0' if held else '',
             )
         touching = [
             bodies

@@ -122,6 +122,12 @@ class Timing:
     cartesian_speed: float | None = None
     link: str | None = None
 
+    @property
+    def still(self) -> np.ndarray:
+        """Which joints (n,) cannot move, as one of their limits is 0."""
+        least = np.minimum.reduce([self.limits.velocity, self.limits.acceleration, self.jerk])
+        return np.asarray(least == 0.0)
+
     def timed(
         self, chain: KinematicChain, rows: np.ndarray, targets: np.ndarray | None = None
     ) -> JointTrajectory:

@@ -231,7 +231,8 @@ def time_path(
         raise ArgumentError('torques', f'have to be those of {chain.n} joints')
     _check_positions(chain, rows)
     with np.errstate(over='ignore'):
-        rounded = (np.ptp(rows, axis=0) < _ROUNDED) & (fastest == 0.0)
+        rounded = np.ptp(rows, axis=0) < _ROUNDED
+    rounded &= np.minimum.reduce([fastest, strongest, smoothest]) == 0.0
     rows = np.where(rounded, rows[0], rows)
     _check_moving(chain, rows, fastest, strongest, smoothest)
     speed = None if cartesian_speed is None else positive(cartesian_speed, 'cartesian_speed')

@@ -285,20 +285,21 @@ def test_a_pose_is_reached_in_a_posture_that_the_first_searches_miss(monkeypatch
     assert plan.trajectory.positions[-1] == pytest.approx([2.0 - 2 * np.pi], abs=1e-4)
 
 
-@pytest.mark.parametrize('beyond', [0.0, 2.3])
-def test_a_joint_with_velocity_limit_0_stays_where_it_is(panda, checker, beyond):
+@pytest.mark.parametrize(('order', 'beyond'), [(1, 0.0), (1, 2.3), (2, 0.0), (3, 0.0)], ids=str)
+def test_a_joint_with_a_limit_of_0_stays_where_it_is(panda, checker, order, beyond):
     limits = timing_limits(panda, None)
-    velocity = np.where(np.arange(7) == 2, 0.0, limits.velocity)
-    limits = iks.TimingLimits(velocity, limits.acceleration)
+    values = np.array([limits.velocity, limits.acceleration, np.full(7, 100.0)])
+    values[order - 1, 2] = 0.0
+    bounds = {'limits': iks.TimingLimits(*values[:2]), 'jerk': values[2] if order == 3 else None}
     start = READY + np.array([0.0, 0.0, 0.3, beyond, 0.0, 0.0, 0.0])
     goal = panda.forward(READY + np.array([0.4, 0.2, -0.2, 0.1, 0.2, 0.0, 0.0]))
-    plan = iks.plan_motion(panda, start, goal, collisions=checker, limits=limits, timeout=60.0)
+    plan = iks.plan_motion(panda, start, goal, collisions=checker, timeout=60.0, **bounds)
     assert plan.success, plan.reason
     assert (rows_of(plan.trajectory)[:, 2] == start[2]).all()
     assert np.allclose(panda.forward(plan.trajectory.positions[-1]), goal, atol=1e-4)
-    refused = iks.plan_motion(panda, start, READY, collisions=checker, limits=limits)
+    refused = iks.plan_motion(panda, start, READY, collisions=checker, **bounds)
     assert refused.status is iks.PlanStatus.GOAL_OUT_OF_REACH
-    assert refused.reason.endswith('panda_joint3 cannot move, with a velocity limit of 0')
+    assert refused.reason.endswith('panda_joint3 cannot move, with a limit of 0')
 
 
 @pytest.mark.parametrize('form', ['rows of a pose', 'poses', 'whole numbers'])
