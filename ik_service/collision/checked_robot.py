@@ -135,7 +135,7 @@ def robot_parts(
             left_out.setdefault(element.link, error.reason)
             continue
         if element.link in held:
-            reason = f'it is only checked where its joint is zero: {held[element.link]}'
+            reason = f'{held[element.link]}; checked with that joint at zero alone'
             left_out.setdefault(element.link, reason)
         body = bodies.body_of[element.link]
         T_body_link = bodies.T_body_link[element.link]

@@ -342,7 +342,7 @@ def test_a_joint_that_cannot_move_stands_at_zero():
     robot = Robot.from_urdf_text(text)
     assert robot.remarks == ("joint 'e' cannot be used: a revolute joint needs a <limit>",)
     checker = checker_of(robot)
-    reason = f'it is only checked where its joint is zero: {robot.remarks[0]}'
+    reason = f'{robot.remarks[0]}; checked with that joint at zero alone'
     assert dict(checker.unchecked) == {'d': reason}
     assert ('base', 'd') in checker.contacts(np.zeros(3))
     assert checker.contacts([0.5, 0.3, 0.0]) == ()
