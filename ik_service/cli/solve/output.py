@@ -479,7 +479,7 @@ def write_joints(
     file: Path, request: PathRequest, path: PathResult, timed: JointTrajectory | None = None
 ) -> None:
     """
-    Write the joint values, a line for each pose that is reached.
+    Write the joint values, a line for each pose that is reached, or for each point in time.
 
     :param file: the CSV file. Its first line names the columns: the joints, after t where the
         poses have times; of a path with times t, the joints, and the velocity of each.
