@@ -361,9 +361,39 @@ class _PathSolver:
             path = joined(forth, returning.widened(Beam(back, ends, np.zeros(len(ends))), width))
             if path is not None:
                 return SearchResult(forth, path)
+        direct = self._direct(trunk.layers[0], ends) if len(ends) else None
+        if direct is not None:
+            return SearchResult(longest, direct)
         path = longest.path()
         apart = len(path) == count
         return SearchResult(longest, path[:-1] if apart else path, apart)
+
+    def _direct(self, starts: np.ndarray, ends: np.ndarray) -> np.ndarray | None:
+        """
+        Return the path (N, n) that leads straight to an end, as far as the targets allow.
+
+        The beams of an arm with many self-motions seldom meet, however wide they are.
+
+        :param starts: (k, n) joint vectors at the first target [rad] or [m].
+        :param ends: (m, n) those at the last one.
+        :returns: None where it does not arrive, a joint would jump, or rows collide.
+        """
+        problem, count = self._problem, len(self._problem.targets)
+        far = np.abs(starts[:, None] - ends).max(axis=2)
+        first, last = np.unravel_index(np.argmin(far), far.shape)
+        path = np.empty((count, problem.chain.n))
+        path[0], goal = starts[first], ends[last]
+        for row in range(1, count):
+            step = (goal - path[row - 1]) / (count - row)
+            path[row] = path[row - 1] + step.clip(-problem.bound, problem.bound)
+            rows = slice(row, row + 1)
+            targets = problem.targets[rows]
+            if problem.out_of_time or not problem.project(path[rows], targets, problem.bound)[0]:
+                return None
+        steps = np.append(np.diff(path, axis=0), [goal - path[-1]], axis=0)
+        fine = np.abs(steps).max(axis=1) <= problem.bound
+        problem.refuse_colliding(path, fine[:count])
+        return path if fine.all() else None
 
     def _ending(self, outcome: SearchResult) -> PathEnd:
         """Return where the path ends, and why."""

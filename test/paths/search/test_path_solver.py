@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.chains import arm, pose_difference, transform, within_limits
+from support.chains import arm, pose_difference, snake, transform, within_limits
 from support.paths import HOME, Keepout, line, PATIENT
 from support.robots import arm_of, X, Y, Z
 
@@ -108,6 +108,21 @@ def test_closed_curve_ends_where_it_starts(panda):
     assert path.success, path.reason
     assert_sound(panda, targets, path)
     assert np.abs(path.q[-1] - path.q[0]).max() < 1e-4
+
+
+@pytest.mark.parametrize('seed', range(2))
+def test_arms_with_many_self_motions_arrive_at_the_end_of_a_joint_line(seed):
+    """Their joint vectors at a target have so many dimensions that searches from both miss."""
+    chain, random = snake(10, seed, prismatic=0.0), np.random.default_rng(seed)
+    lower, upper = np.maximum(chain.lower, -6.0), np.minimum(chain.upper, 6.0)
+    start, end = random.uniform(lower, upper, (2, chain.n))
+    count = int(np.abs(end - start).max() / 0.06)
+    line = start + np.linspace(0.0, 1.0, count)[:, None] * (end - start)
+    targets = [chain.forward(q) for q in line]
+    path = iks.solve_path(chain, targets, start, end=end, options=PATIENT)
+    assert path.success, path.reason
+    assert_sound(chain, targets, path)
+    assert np.abs(path.q[-1] - end).max() <= 0.1
 
 
 def test_free_start_finds_the_branch_that_leads_on():
