@@ -361,8 +361,8 @@ _AWAITED = 1.0  # time for which a motion waits for states to start from, or for
 _SUSPENDED = 0.1
 """Time without a tick after which the process, and not the source of states, was away [s]."""
 
-
-_SAG = 2.0  # distance from its last command at which an arm may stand, likewise: 0.05 rad or 6 mm
+_SAG = 2.0
+"""Distance from its last command at which an arm may stand, in those of noise: 0.05 rad, 6 mm."""
 
 
 def noise_of(joints: JointSpace) -> np.ndarray:
