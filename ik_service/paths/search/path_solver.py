@@ -392,7 +392,7 @@ class _PathSolver:
                 return None
         steps = np.append(np.diff(path, axis=0), [goal - path[-1]], axis=0)
         fine = np.abs(steps).max(axis=1) <= problem.bound
-        problem.refuse_colliding(path, fine[:count])
+        problem.refuse_colliding(path, fine)
         return path if fine.all() else None
 
     def _ending(self, outcome: SearchResult) -> PathEnd:
