@@ -46,6 +46,7 @@ _ACTIVE_SET = int(LimitStrategy.ACTIVE_SET)
 # How far beyond a limit a solution is still one that lies on it, if that is within tolerance
 # [rad] or [m]; where two meet, the search ends a little beside them.
 _ON_LIMIT = 1e-4
+_ROUNDING = 1e-9  # by which a solution may miss a limit that it is turned onto [rad]
 
 
 @inner_kernel
@@ -84,9 +85,9 @@ def bring_home(chain, settings, work, out):
     """
     copy_vector(work.q, out)
     if settings.limits == LimitStrategy.IGNORE:
-        turn_towards(chain, work.start, out, settings.limits)
+        turn_towards(chain, work.start, out, settings.limits, _ROUNDING)
     else:
-        turn_towards(chain, work.start, out, _ACTIVE_SET)
+        turn_towards(chain, work.start, out, _ACTIVE_SET, _ROUNDING)
         if not _put_on_limits(chain, work.q, out):
             copy_vector(work.q, out)
             return False

@@ -239,8 +239,14 @@ def take_step_inside(chain, work):
 
 
 @inner_kernel
-def turn_towards(chain, seed, q, strategy):
-    """Move variables by full turns as near to the seed as the limits allow."""
+def turn_towards(chain, seed, q, strategy, slack):
+    """
+    Move variables by full turns as near to the seed as the limits allow.
+
+    :param slack: by which a variable may then lie beyond a limit, onto which it goes [rad].
+    :returns: whether one has gone onto a limit.
+    """
+    moved_onto = False
     for i in range(q.shape[0]):
         turn = chain.turn[i]
         if turn == 0.0:
@@ -251,9 +257,12 @@ def turn_towards(chain, seed, q, strategy):
         if strategy == LimitStrategy.IGNORE:
             q[i] += turn * turns
             continue
-        turns = min(turns, np.floor((chain.upper[i] - q[i]) / turn))
-        turns = max(turns, np.ceil((chain.lower[i] - q[i]) / turn))
-        q[i] = min(max(q[i] + turn * turns, chain.lower[i]), chain.upper[i])  # rounding
+        turns = min(turns, np.floor((chain.upper[i] - q[i] + slack) / turn))
+        turns = max(turns, np.ceil((chain.lower[i] - q[i] - slack) / turn))
+        turned = q[i] + turn * turns
+        q[i] = min(max(turned, chain.lower[i]), chain.upper[i])
+        moved_onto |= q[i] != turned
+    return moved_onto
 
 
 @inner_kernel

@@ -230,6 +230,8 @@ _ENDED_DIVERGED = IkStatus.DIVERGED.number
 FAULTY = -1
 # Ending of a search.
 _CONVERGED, _STALLED, _OUT_OF_TIME, _DIVERGED = range(4)
+# Angle by which a solution may miss a limit that it is put onto, if it is one there, too [rad].
+_SLACK = 1e-3
 # Steps between two readings of the clock.
 _CLOCK_INTERVAL = 8
 # After this many searches the target is a hard one; each search then gets more time to progress.
@@ -310,7 +312,7 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
         converged = ending == _CONVERGED
         diverged &= ending == _DIVERGED
         if converged:
-            turn_towards(chain, seed, work.q, strategy)
+            _turn_solution(chain, settings, work, seed, strategy)
             cost = largest_difference(work.start, work.q)
         if (converged and not found and cost < kept) or (converged == found and cost < score):
             found, score = converged, cost
@@ -332,12 +334,23 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
         found = solved and (settings.approach_counts != 0 or used == 0)
         if found or not solved:
             copy_vector(work.q, best)
-        turn_towards(chain, seed, best, strategy)
+        turn_towards(chain, seed, best, strategy, 0.0)
     position_error, orientation_error = errors_at(chain, settings, work, best)
     reached = found and within_tolerance(settings, position_error, orientation_error)
     status = _status(reached, beyond, ending, diverged)
     elapsed = monotonic_ns(work.clock) - began
     return status, position_error, orientation_error, iterations, max(searches, 1), elapsed
+
+
+@inner_kernel
+def _turn_solution(chain, settings, work, seed, strategy):
+    """Turn the solution ``work.q`` towards the seed, also onto a limit that it misses slightly."""
+    copy_vector(work.q, work.best_q)
+    if turn_towards(chain, seed, work.q, strategy, _SLACK):
+        position_error, orientation_error = errors_at(chain, settings, work, work.q)
+        if not within_tolerance(settings, position_error, orientation_error):
+            copy_vector(work.best_q, work.q)
+            turn_towards(chain, seed, work.q, strategy, 0.0)
 
 
 @inner_kernel

@@ -112,16 +112,20 @@ def test_full_turns_bring_a_seed_inside():
         np.testing.assert_allclose(result.q, q, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize('solver', SOLVERS)
-def test_unlimited_joints_are_on_the_turn_nearest_to_the_seed(solver):
-    """Also where one search is not enough."""
+def six_joints(kind, inner=''):
     axes = [(0, 0, 1), (0, 1, 0), (0, 1, 0), (1, 0, 0), (0, 1, 0), (1, 0, 0)]
     links = [f'link{i}' for i in range(7)]
     joints = [
-        joint_xml(f'j{i}', 'continuous', links[i], links[i + 1], (0.3, 0.05, 0.1), axis=axis)
+        joint_xml(f'j{i}', kind, *links[i : i + 2], (0.3, 0.05, 0.1), axis=axis, inner=inner)
         for i, axis in enumerate(axes)
     ]
-    chain = iks.Robot.from_urdf(robot_xml(links, joints)).chain()
+    return iks.Robot.from_urdf(robot_xml(links, joints)).chain()
+
+
+@pytest.mark.parametrize('solver', SOLVERS)
+def test_unlimited_joints_are_on_the_turn_nearest_to_the_seed(solver):
+    """Also where one search is not enough."""
+    chain = six_joints('continuous')
     options = options_with(max_searches=1)
     results = set()
     for q, seed in postures(chain, 80, seed=9).reshape(40, 2, 6):
@@ -129,6 +133,23 @@ def test_unlimited_joints_are_on_the_turn_nearest_to_the_seed(solver):
         assert np.abs(result.q - seed - 40.0).max() <= math.pi + 1e-9
         results.add(result.success)
     assert results == {True, False}
+
+
+@pytest.mark.parametrize('prefer', ['first', 'nearest'])
+@pytest.mark.parametrize('solver', ['levenberg_marquardt', 'pseudoinverse'])
+def test_a_solution_on_a_limit_is_not_turned_to_the_other_one(solver, prefer):
+    """By an error of 1e-9 rad beyond it, joints went round to the other end of a full turn."""
+    arm = six_joints('revolute', limit_xml(-math.pi, math.pi))
+    options = iks.IkOptions(prefer=prefer)
+    for q, seed in postures(arm, 60, seed=4).reshape(30, 2, 6):
+        q[[0, 5]] = arm.lower[[0, 5]]
+        if np.linalg.svd(arm.jacobian(q), compute_uv=False)[-1] < 0.1:
+            continue  # joints of a solution are off by more than the tip is
+        seed = np.clip(q + 0.1 * seed, arm.lower, arm.upper)
+        result = iks.solve_ik(arm, arm.forward(q), seed, solver, options)
+        assert result.success
+        assert within_limits(arm, result.q)
+        assert np.abs(result.q - seed)[[0, 5]].max() < math.pi
 
 
 def test_joint_that_others_mimic_by_halves_does_not_turn():
@@ -154,7 +175,7 @@ def test_joint_that_others_mimic_by_halves_does_not_turn():
 
 @numba.njit
 def _turn_towards(arrays, seed, q):
-    limits.turn_towards(arrays, seed, q, LimitStrategy.CLAMP)
+    limits.turn_towards(arrays, seed, q, LimitStrategy.CLAMP, 0.0)
 
 
 @numba.njit
