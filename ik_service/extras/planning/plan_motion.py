@@ -350,7 +350,9 @@ class _Planner:
                     postures, step, seed, iterations, self._projection
                 )
             else:
-                path, trajectory = self._unconstrained(postures, step, seed, pipeline, iterations)
+                path, trajectory = self._unconstrained(
+                    postures, step, seed, () if pipeline == 'ptp' else iterations
+                )
             if path is None:
                 break
             if trajectory is not None:
@@ -396,13 +398,18 @@ class _Planner:
     def _allowed(self, q: np.ndarray) -> bool:
         return not self._check.violates(q) and self._check.contact(q) is None
 
+    def _unconstrained(
+        self, postures: np.ndarray, step: float, seed: int, iterations: tuple[int, ...]
+    ) -> tuple[np.ndarray | None, JointTrajectory | None]:
+        """Return a path to one of some postures, and the motion along it, where there are any."""
+        path = self._path(postures, step, seed, iterations)
+        if path is None:
+            return None, None
+        whole = np.concatenate([self._outside[None], path])
+        return path, rounded(self._chain, whole, self._timing, self._check, step)
+
     def _path(
-        self,
-        postures: np.ndarray,
-        step: float,
-        seed: int,
-        pipeline: str,
-        iterations: tuple[int, ...],
+        self, postures: np.ndarray, step: float, seed: int, iterations: tuple[int, ...]
     ) -> np.ndarray | None:
         """Return the corners (k, n) of a path to one of some postures; None for none."""
 
@@ -413,8 +420,6 @@ class _Planner:
             line = np.array([self._start, goal])
             if free(line):
                 return line
-        if pipeline == 'ptp':
-            return None
         lower, upper = self._bounds(postures)
         for attempt, most in enumerate(iterations):
             path = rrt_connect(
@@ -434,21 +439,6 @@ class _Planner:
     def _ended_after(self, iterations: int) -> Callable[[int], bool]:
         """Return whether a search ends, by the number of its iteration."""
         return lambda iteration: iteration > iterations or self._clock.stopped()
-
-    def _unconstrained(
-        self,
-        postures: np.ndarray,
-        step: float,
-        seed: int,
-        pipeline: str,
-        iterations: tuple[int, ...],
-    ) -> tuple[np.ndarray | None, JointTrajectory | None]:
-        """Return a path to one of some postures, and the motion along it, where there are any."""
-        path = self._path(postures, step, seed, pipeline, iterations)
-        if path is None:
-            return None, None
-        whole = np.concatenate([self._outside[None], path])
-        return path, rounded(self._chain, whole, self._timing, self._check, step)
 
     def _constrained(
         self,
