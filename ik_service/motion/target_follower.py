@@ -186,7 +186,7 @@ _RECENT = 1.0  # age up to which the last command predicts the motion of the arm
 _SETTLED = 0.2  # time for which an arm stands after which it is not on its way any more [s]
 
 _HELD = 1.0  # time after the arrival of the arm for which commands go on [s]
-_LONGEST_WAIT = 1.0  # time for which a target waits for the first joint state [s]
+_LONGEST_WAIT = 3.0  # a target waits so long for the first joint state, discovered late [s]
 _RETURN = 2.0  # longest time in which commands return to an arm that is stuck [s]
 _ANNOUNCEMENT = 0.25  # time of commands at rest in which another one may give way [s]
 _BEHIND = 0.05  # delay of commands behind a moving goal before it waits, as time at full speed [s]

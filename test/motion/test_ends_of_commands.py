@@ -269,15 +269,15 @@ def test_an_arm_that_never_arrives_is_said_to_be_stuck():
     assert not rig.follower.active
 
 
-def test_a_target_waits_a_second_for_the_arm(solver):
+def test_a_target_waits_three_seconds_for_the_arm(solver):
     rig = Rig(solver, READY)
     rig.follower.set_target(pose_beside(solver, READY, (0.05, 0.0, 0.0)))
-    rig.rest(0.9, measured=False)
+    rig.rest(2.9, measured=False)
     assert rig.follower.state is FollowerState.NO_STATE
     rig.follower.unmeasured = ('panda_joint7',)
     rig.rest(0.3, measured=False)
     assert rig.follower.state is FollowerState.TARGET_DROPPED
-    assert rig.follower.drop_reason == ('no joint state of panda_joint7 has arrived within 1 s')
+    assert rig.follower.drop_reason == ('no joint state of panda_joint7 has arrived within 3 s')
     assert not rig.rest(2.0)
 
 
