@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 import time
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.arguments import single_number, whole_number
 from ik_service.common.quoting import safe_repr
-from ik_service.exceptions import ArgumentError
+from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.extras.planning.constraints import (
     constrained_trajectory,
     ConstrainedSearch,
@@ -35,6 +36,7 @@ from ik_service.extras.planning.shortening import joined, lengths, rounded, shor
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.paths.cartesian_path import cartesian_path, CartesianSettings, JumpThresholds
+from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.paths.search.path_solver import PathOptions
 from ik_service.paths.search.result import PathResult
 from ik_service.paths.timing.timing_limits import jerk_limits, timing_limits, TimingLimits
@@ -209,7 +211,8 @@ def plan_motion(
         Its world counts as it is at first.
     :param path_constraints: tasks of the tip that hold on the whole path; ranges of joints are
         those of the chain (:meth:`~ik_service.KinematicChain.with_limits`).
-    :param timeout: time for all of it [s]; that for compiling does not count.
+    :param timeout: time for all of it [s]; that for compiling or loading kernels does not count. A
+        step in progress is finished, which takes up to about 0.1 s.
     :param random_seed: of all random numbers.
     :param pipeline: 'ompl' for the above, 'ptp' for the straight joint line alone, or 'lin' for a
         straight line of the tip.
@@ -261,10 +264,31 @@ def plan_motion(
     projected = [each for each in tests if isinstance(each, TaskRows)]
     searched = GoalPostures(chain, held, random_seed)
     searched.prepare(wanted)
+    check.violates(held)  # loads its kernels
+    _prepare(chain, timing, pipeline)
     clock = _Clock(timeout, canceled)
     projection = Projection(chain, projected) if projected else None
     planner = _Planner(chain, q, check, timing, random_seed, clock, projection)
     return planner.plan(wanted, pipeline, searched)
+
+
+_prepared: set[tuple[bool, ...]] = set()
+"""Kinds of motions whose kernels are loaded."""
+
+
+def _prepare(chain: KinematicChain, timing: Timing, pipeline: str) -> None:
+    """Compile the kernels of the timing and of a line of the tip, or load them."""
+    limited, jerk = timing.cartesian_speed is not None, bool(np.isfinite(timing.jerk).any())
+    kind = pipeline == 'lin', limited, jerk
+    if kind in _prepared:
+        return
+    with suppress(IkServiceError):  # of a chain or limits that the plan refuses by itself
+        if pipeline == 'lin':
+            CartesianPathKernels(chain).warm_up()
+        else:
+            moved = np.where(timing.still, 0.0, np.minimum(chain.upper - chain.middle, 0.1))
+            timing.timed(chain, chain.middle + np.linspace(0.0, 1.0, 5)[:, None] * moved)
+        _prepared.add(kind)
 
 
 class _Clock:
@@ -406,7 +430,9 @@ class _Planner:
         if path is None:
             return None, None
         whole = np.concatenate([self._outside[None], path])
-        return path, rounded(self._chain, whole, self._timing, self._check, step)
+        return path, rounded(
+            self._chain, whole, self._timing, self._check, step, self._clock.stopped
+        )
 
     def _path(
         self, postures: np.ndarray, step: float, seed: int, iterations: tuple[int, ...]

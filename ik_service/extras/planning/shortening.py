@@ -148,7 +148,12 @@ class Timing:
 
 
 def rounded(
-    chain: KinematicChain, path: np.ndarray, timing: Timing, check: MotionCheck, step: float
+    chain: KinematicChain,
+    path: np.ndarray,
+    timing: Timing,
+    check: MotionCheck,
+    step: float,
+    stopped: Callable[[], bool],
 ) -> JointTrajectory | None:
     """Timed motion along corners (k, n), checked as a whole; None where none passes the check."""
     path = _distinct(path)
@@ -165,7 +170,7 @@ def rounded(
         corner = _nearest_corner(path, trajectory, fault)
         beside = [i for i in (corner - 1, corner, corner + 1) if 0 <= i < len(level)]
         sharper = [i for i in beside if level[i] < len(SHARES) - 1]
-        if not sharper:
+        if not sharper or stopped():
             return None
         level[sharper] += 1
 

@@ -16,7 +16,7 @@ import ik_service as iks
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.extras.planning import rrt_connect
 from ik_service.extras.planning.constraints import Projection, TaskRows
-from ik_service.extras.planning.motion_check import positions_at
+from ik_service.extras.planning.motion_check import MotionCheck, positions_at
 from ik_service.paths.timing.timing_limits import timing_limits
 
 pytest.importorskip('ompl', reason='OMPL comes with the extra plan')
@@ -497,4 +497,66 @@ def test_a_program_that_leaves_its_garbage_at_the_end_prints_no_leaks_of_the_pla
         'load_ompl(); gc.freeze()'
     )
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, '', '')
+
+
+def test_the_rounding_of_corners_ends_with_the_time(panda, post, monkeypatch):
+    """No motion passes the check, so that every corner would become sharper level by level."""
+    faults = []
+
+    def first_fault(check, trajectory, finest=0.005):
+        faults.append(trajectory.duration)
+        return 0.0
+
+    monkeypatch.setattr(MotionCheck, 'first_fault', first_fault)
+    plan = iks.plan_motion(
+        panda, LEFT, RIGHT, collisions=post, timeout=60.0, canceled=lambda: bool(faults)
+    )
+    assert plan.status.name == 'CANCELED'
+    assert len(faults) == 1
+
+
+KERNELS_AND_CLOCK = """
+import sys
+import numpy as np
+import ik_service as iks
+from ik_service.common.resources import urdf_path
+from ik_service.extras.planning import plan_motion as module
+from ik_service.jit.kernel_cache import KernelCache
+
+class Clock(module._Clock):
+    def __init__(self, *arguments):
+        loaded.clear()
+        super().__init__(*arguments)
+
+def load(self, *arguments):
+    loaded.append(self._name)
+    return load_overload(self, *arguments)
+
+loaded, load_overload = [], KernelCache.load_overload
+module._Clock, KernelCache.load_overload = Clock, load
+chain = iks.Robot.from_urdf(urdf_path('ur5e')).group('manipulator')
+q = np.array([0.0, -1.2, 1.5, -1.8, -1.57, 0.0])
+checker = iks.CollisionChecker(chain.robot)
+upright = iks.Task(chain.forward(q), region=iks.Sphere(5.0))
+goal = chain.forward(q)
+goal[:3, 3] += 0.05
+plain = {'collisions': checker, 'timeout': 60.0}
+for more in (
+    {},
+    {'jerk': 50.0},
+    {'cartesian_speed': 0.2},
+    {'path_constraints': upright},
+    {'pipeline': 'lin'},
+):
+    plan = module.plan_motion(chain, q, goal, **plain, **more)
+    assert plan.success, plan.reason
+    print(more, loaded) if loaded else None
+"""
+
+
+def test_kernels_are_loaded_before_the_time_of_a_plan_begins():
+    done = subprocess.run(
+        [sys.executable, '-c', KERNELS_AND_CLOCK], capture_output=True, text=True, timeout=600
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, '', '')
