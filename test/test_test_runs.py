@@ -27,26 +27,64 @@ def test_over_dds():
 def test_ordinary():
     fails_once('ordinary')
 """
+LEAVES_SOMETHING = """
+import pytest
+
+@pytest.fixture(scope='module')
+def shared():
+    things = []
+    yield things
+    print('ended with', things)
+
+@pytest.mark.dds
+@pytest.mark.parametrize('number', [1, 2])
+def test_fails_in_the_middle(shared, number):
+    shared.append(number)
+    assert shared == [], 'each time'
+
+@pytest.mark.dds
+def test_shares_nothing_with_those(shared):
+    assert shared == []
+    shared.append(3)
+
+def test_shares_something_with_that(shared):
+    assert shared == [3]
+"""
 OPTIONS = ('-q', '-p', 'support.second_chances', '-p', 'no:cacheprovider')
 
 
-def test_only_dds_tests_get_a_second_chance_and_it_is_counted(tmp_path):
-    pytest.importorskip('pytest_rerunfailures')
-    (tmp_path / 'test_it.py').write_text(FAILS_ONCE)
-    (tmp_path / 'pytest.ini').write_text('[pytest]\nmarkers =\n    dds\n')
-    noted = tmp_path / 'noted.txt'
+def run_of(folder, tests):
+    """What a run of tests prints, and the second chances that it notes."""
+    (folder / 'test_it.py').write_text(tests)
+    (folder / 'pytest.ini').write_text('[pytest]\nmarkers =\n    dds\n')
+    noted = folder / 'noted.txt'
     here = {'PYTHONPATH': str(Path(__file__).parent), 'IK_SERVICE_SECOND_CHANCES': str(noted)}
     here['PYTEST_ADDOPTS'] = ''  # a report of this run stays this run's
     done = subprocess.run(
         [sys.executable, '-m', 'pytest', *OPTIONS, 'test_it.py'],
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, **here},
         capture_output=True,
         text=True,
     )
-    assert 'second chances: 1 ==' in done.stdout, done.stdout + done.stderr
-    assert '1 failed, 1 passed, 1 rerun' in done.stdout
-    assert noted.read_text() == 'test_it.py::test_over_dds\n'
+    return done.stdout + done.stderr, noted.read_text()
+
+
+def test_only_dds_tests_get_a_second_chance_and_it_is_counted(tmp_path):
+    pytest.importorskip('pytest_rerunfailures')
+    printed, noted = run_of(tmp_path, FAILS_ONCE)
+    assert 'second chances: 1 ==' in printed, printed
+    assert '1 failed, 1 passed, 1 rerun' in printed
+    assert noted == 'test_it.py::test_over_dds\n'
+
+
+def test_what_a_failed_dds_test_shares_ends_with_it(tmp_path):
+    pytest.importorskip('pytest_rerunfailures')
+    printed, _ = run_of(tmp_path, LEAVES_SOMETHING)
+    assert '2 failed, 2 passed, 2 rerun' in printed, printed
+    assert 'ended with [1]' in printed, 'shown with the failure'
+    assert 'ended with [2]' in printed
+    assert 'ended with [1, ' not in printed
 
 
 def test_tests_marked_alone_and_others_wait_for_each_other(tmp_path):

@@ -4,6 +4,9 @@ Second chances for tests marked ``dds``, where several processes meet over real 
 Such a test may fail once, and one whose Dask workers are killed; every other test has one chance.
 Each second chance that was taken is named and counted at the end of a run, and noted in the file
 that IK_SERVICE_SECOND_CHANCES names: its cause is to be found, in the test or in the code.
+
+A ``dds`` test that fails leaves nodes, faults or parameters as they were in its middle. So what it
+shares with others ends with it: its second chance and later tests of the file start that anew.
 """
 
 import os
@@ -16,6 +19,8 @@ PROCESSES = {'bench', 'make_bench', 'shared_bench'}
 MORTAL = 'mortal'
 """Fixture of a Dask cluster whose workers are killed: Dask can lose a task with them."""
 
+_failed = pytest.StashKey[bool]()
+
 
 def pytest_collection_modifyitems(config, items):
     may_repeat = config.pluginmanager.hasplugin('rerunfailures')
@@ -25,6 +30,26 @@ def pytest_collection_modifyitems(config, items):
         mortal = MORTAL in getattr(item, 'fixturenames', ())
         if may_repeat and (mortal or item.get_closest_marker('dds')):
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    if report.failed and item.get_closest_marker('dds'):
+        item.stash[_failed] = True
+    return report
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)  # inside of what captures the output of programs
+def pytest_runtest_teardown(item):
+    """Tear down the fixtures of the module, too, where the test has failed."""
+    try:
+        if item.stash.get(_failed, False):
+            del item.stash[_failed]
+            item.session._setupstate.teardown_exact(item.getparent(pytest.Module).parent)
+    finally:
+        result = yield
+    return result
 
 
 def pytest_terminal_summary(terminalreporter):

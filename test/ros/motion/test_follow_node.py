@@ -136,24 +136,21 @@ def test_of_two_nodes_of_one_name_one_moves_the_arm(cell):
     before = len(cell.node.output)
     parameters = {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN}
     second = cell.bench.start(NODE, urdf=cell.urdf, **parameters)
-    try:
-        said(cell, TWO, before)
-        second.wait_for(TWO, 60.0)
-        target = cell.pose_beside_ready(0.05, -0.3, 0.1)
+    said(cell, TWO, before)
+    second.wait_for(TWO, 60.0)
+    target = cell.pose_beside_ready(0.05, -0.3, 0.1)
 
-        def gave_way():
-            cell.send(target)  # until both have heard of it
-            return GAVE_WAY in cell.node.output[before:] + second.output
+    def gave_way():
+        cell.send(target)  # until both have heard of it
+        return GAVE_WAY in cell.node.output[before:] + second.output
 
-        until(gave_way, what='one to give way', period=0.2)
-        cell.states.wait(cell.is_at(target))
-        until_silent(cell.commands, 1.0)
-        assert (GAVE_WAY in cell.node.output[before:]) != (GAVE_WAY in second.output)
-        assert len(cell.commands) > 0.2 * RATE, 'most of those of a second at rest'
-        cell.assert_commands_keep_the_bounds(0.8)
-        assert second.end() == 0
-    finally:
-        second.kill()  # else it commands the arm of the tests that follow
+    until(gave_way, what='one to give way', period=0.2)
+    cell.states.wait(cell.is_at(target))
+    until_silent(cell.commands, 1.0)
+    assert (GAVE_WAY in cell.node.output[before:]) != (GAVE_WAY in second.output)
+    assert len(cell.commands) > 0.2 * RATE, 'most of those of a second at rest'
+    cell.assert_commands_keep_the_bounds(0.8)
+    assert second.end() == 0
 
 
 WALL = (0.02, 1.0, 1.0)  # [m]
