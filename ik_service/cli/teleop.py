@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ import time
 import tty
 from typing import TYPE_CHECKING
 
+from ik_service.cli.parser import Parser
 from ik_service.cli.ros import split_ros_arguments
 from ik_service.common.option_values import checked_option
 from ik_service.common.resources import require_ros
@@ -283,7 +284,7 @@ keys:
 def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
     """Return the options, and the arguments for ROS; raises SystemExit for a wrong line."""
     own, ros = split_ros_arguments(arguments)
-    parser = ArgumentParser(
+    parser = Parser(
         prog='ik_teleop',
         description='Drives an arm by hand: publishes delta_twist_cmds and delta_joint_cmds for '
         'ik_node.',

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast, Self
 
-from ik_service.common.quoting import listed, named
+from ik_service.common.quoting import listed, named, quote
 from ik_service.exceptions import UnknownJointError, UnknownLinkError, UrdfError
 from ik_service.model.description import checked_folders, read_description, RobotDescription
 from ik_service.model.joint import Joint, narrowed_by_followers, resolve_mimics
@@ -243,7 +243,12 @@ class RobotModel:
             f'{named("link", shape.link)}: {shape.remark}' for shape in shapes if shape.remark
         )
         unread = misspelled(self.description.root, URDF)
-        return tuple(dict.fromkeys((*self._read_remarks, *unread, *found)))
+        missing = (
+            f'package_dirs: there is no folder {quote(str(folder))}'
+            for folder in self._package_dirs
+            if not os.path.isdir(folder)
+        )
+        return tuple(dict.fromkeys((*self._read_remarks, *unread, *found, *missing)))
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from ik_service.cli import programs
 from ik_service.cli.solve.options import UsageError, write_files
+from ik_service.extras.cells.main import parser as cell_parser
 
 PROGRAMS = (
     'ik_conformance',
@@ -230,3 +231,21 @@ def test_the_option_names_where_packages_lie(words, urdf, tmp_path, capsys):
     assert "unknown link 'nose'; valid: a, b" in capsys.readouterr().err
     assert refused(words)
     assert "package 'hand' is not found" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('program', 'words', 'named'),
+    [
+        (programs.ik_train, ['--grup', 'x'], "there is no option '--grup'; closest: --group"),
+        (programs.ik_demo, ['--onec'], "there is no option '--onec'; closest: --once"),
+        (programs.ik_study, ['reach', '--pionts', '3'], "'--pionts'; closest: --points"),
+        (programs.ik_teleop, ['--sped=2'], "there is no option '--sped'; closest: --speed"),
+        (programs.ik_conformance, ['--muve'], "there is no option '--muve'; closest: --move"),
+        (cell_parser().parse_args, ['--procesess', '2'], "'--procesess'; closest: --processes"),
+    ],
+)
+def test_a_misspelled_option_is_named_first(program, words, named, capsys):
+    with pytest.raises(SystemExit) as ending:
+        program(words)
+    assert ending.value.code == 2
+    assert named in capsys.readouterr().err

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from ik_service.cli.demo.poses import box_between, out_of_reach, postures, square, start_posture
 from ik_service.cli.demo.text import clear_progress, progress, robot_text, say
+from ik_service.cli.parser import Parser
 from ik_service.cli.solve.options import add_description_options, described_robot
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.option_values import checked_option
@@ -180,7 +181,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog='ik_demo',
         description='Starts the IK node and a simulated arm, requests joint values from the\n'
         'node, and makes the arm follow a few poses. Repeats until Ctrl-C.',

@@ -12,8 +12,8 @@ from ik_service.cli.solve.options import (
     check_written,
     is_number,
     number,
+    NumberParser,
     option_texts,
-    Parser,
     UsageError,
 )
 from ik_service.common.option_values import checked_option
@@ -113,13 +113,13 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 def _load_solvers(words: Sequence[str]) -> None:
     """Register the solvers that the command line names, so that --solver knows them."""
-    parser = Parser(add_help=False, allow_abbrev=False)
+    parser = NumberParser(add_help=False, allow_abbrev=False)
     parser.add_argument('--load', action='append', default=[])
     load_solvers(parser.parse_known_args(words)[0].load)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
+    parser = NumberParser(
         prog='ik_solve',
         usage='ik_solve URDF (--xyz X Y Z [--rpy … | --quaternion …] | --joints Q … | --random | '
         '--path FILE) [options]',

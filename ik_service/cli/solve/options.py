@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 import errno
 import inspect
-from itertools import takewhile
 import os
 from pathlib import Path
 import re
@@ -17,9 +16,10 @@ from typing import Any, get_args, get_origin, get_type_hints, NoReturn, Union
 
 import numpy as np
 
+from ik_service.cli.parser import Parser
 from ik_service.common.arguments import to_number
 from ik_service.common.option_values import parse_positions
-from ik_service.common.quoting import listed, quote, suggested
+from ik_service.common.quoting import listed
 from ik_service.common.resources import share_folder, urdf_path
 from ik_service.exceptions import (
     ChainError,
@@ -136,21 +136,13 @@ _READERS: dict[object, tuple[Callable[[str], object], str]] = {
 _LARGEST = 1e9  # of any number [m] or [rad]: far beyond use
 
 
-class Parser(argparse.ArgumentParser):
-    """Parser that raises a :class:`UsageError` instead of ending the program."""
+class NumberParser(Parser):
+    """Parser that takes negative numbers, and raises a :class:`UsageError`."""
 
     def parse_args(self, args, namespace=None):  # type: ignore[override]  # noqa: ANN001,ANN201,D102
         # argparse takes -1e-3 and -inf for options, but no word that starts with a space.
         words = [f' {word}' if is_number(word) else word for word in args]
-        for word in takewhile(lambda word: word != '--', words):
-            option = word.partition('=')[0]  # before argparse, which may name what is missing
-            if option.startswith('--') and option not in self._option_string_actions:
-                near = suggested(option, self._option_string_actions)
-                raise UsageError(f'there is no option {quote(option)}; {near}')
-        parsed, unknown = self.parse_known_args(words, namespace)
-        if unknown:
-            self.error(f'unrecognized arguments: {" ".join(unknown)}')
-        return parsed
+        return super().parse_args(words, namespace)
 
     def error(self, message: str) -> NoReturn:  # noqa: D102
         raise UsageError(message)
@@ -274,6 +266,15 @@ def write_files(
         written.append(f'{label:<10}{file}')
     if written and not arguments.json:
         print('\n'.join(['', *written]))
+
+
+def make_folder(option: str, path: Path) -> None:
+    """Make the folder that an option names, if need be; UsageError if it cannot be one."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fault = f'{str(path)!r} is no folder and cannot be made one: {error.strerror}'
+        raise UsageError(f'{option}: {fault}') from error
 
 
 def is_number(word: str) -> bool:

@@ -9,6 +9,7 @@ from functools import partial
 import signal
 import sys
 
+from ik_service.cli.parser import Parser
 from ik_service.cli.ros import split_ros_arguments
 from ik_service.common.child_process import ChildProcess
 from ik_service.common.quoting import quote
@@ -28,7 +29,7 @@ file."""
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = argparse.ArgumentParser(
+    parsed = Parser(
         'ik_cell',
         description='Run the IK nodes of several arms, as a file describes them.',
         epilog=_EPILOG,

@@ -11,6 +11,7 @@ from pathlib import Path
 import time
 from typing import TYPE_CHECKING
 
+from ik_service.cli.parser import Parser
 from ik_service.cli.ros import split_ros_arguments
 from ik_service.common.option_values import checked_option
 from ik_service.common.resources import require_ros
@@ -52,7 +53,7 @@ def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
+    parser = Parser(
         prog='ik_conformance',
         description='Asks a compute_ik and compute_fk server on the ROS graph, and prints a table '
         'of checks:\npass, fail, or not supported.',

@@ -12,7 +12,9 @@ from time import thread_time
 
 import numpy as np
 
+from ik_service.cli.parser import Parser
 from ik_service.cli.solve.options import add_robot_options, read_chain
+from ik_service.cli.solve.request import notes_about_robot
 from ik_service.common.option_values import checked_option
 from ik_service.exceptions import IkServiceError
 from ik_service.extras.learning.table import sample_postures, TableGuess
@@ -102,6 +104,8 @@ def main(arguments: Sequence[str]) -> int:
     if os.path.realpath(path) == os.path.realpath(urdf):
         parser.error(f'--output: {path} is the file of the robot')
     print(f'Chain     {chain.robot.name}: {chain.n} joints, {chain.base_link} → {chain.tip_link}')
+    for note in notes_about_robot(chain):
+        print(f'Note      {note}')
     print(f'Training  a table from {options.samples:,} random postures', flush=True)
     began = time.perf_counter()
     train_table(chain, options.samples, path, options.seed)
@@ -138,7 +142,7 @@ def _row(solver: str, start: str, row: Effort) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog='ik_train',
         description=_DESCRIPTION,
         epilog=_EXAMPLES,

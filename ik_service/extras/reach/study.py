@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 import math
 from pathlib import Path
+import sys
 import tempfile
 import threading
 import time
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_service.cli.formatting import table
-from ik_service.cli.solve.options import add_description_options, described_robot
+from ik_service.cli.solve.options import add_description_options, described_robot, make_folder
+from ik_service.cli.solve.request import notes_about_robot
 from ik_service.common.option_values import at_least
 from ik_service.common.quoting import quote
 from ik_service.common.resources import urdf_path
@@ -34,7 +36,6 @@ from ik_service.extras.reach.grid import (
 from ik_service.extras.reach.survey import MOST_POSES, THOROUGH_SEARCHES
 from ik_service.extras.scale import ChainSpec
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 
 if TYPE_CHECKING:
@@ -147,9 +148,7 @@ def _spec(
 ) -> ChainSpec:
     if urdf is None:
         base_link, tip_link = base_link or _PANDA[0], tip_link or _PANDA[1]
-        robot = Robot.from_urdf(urdf_path('panda'))
-    else:
-        robot = described_robot(urdf, arguments)
+    robot = described_robot(urdf or urdf_path('panda'), arguments)
     return ChainSpec(
         urdf=robot.urdf_text,
         base_link=base_link or '',
@@ -208,7 +207,10 @@ def _survey(
     spec: ChainSpec, spacing: float, arguments: Namespace, store: Path, client: Client | None
 ) -> CapabilityMap:
     """Survey an arm, and print a summary."""
-    print(plan_line(spec.build().chain, cubic_axes(spec.build().chain, spacing), arguments))
+    chain = spec.build().chain
+    for note in notes_about_robot(chain):
+        print(f'note: {note}')
+    print(plan_line(chain, cubic_axes(chain, spacing), arguments), flush=True)
     began = time.perf_counter()
     found = capability_map(
         spec, store, spacing=spacing, orientations=arguments.orientations, client=client
@@ -222,6 +224,7 @@ def _survey(
 def _store(arguments: Namespace) -> Iterator[Path]:
     """Keep the answers for the time of a ``with`` block, or in the folder that is given."""
     if arguments.store is not None:
+        make_folder('--store', arguments.store)
         yield arguments.store
         return
     with tempfile.TemporaryDirectory(dir=arguments.output, prefix='.reach-') as folder:
@@ -238,6 +241,7 @@ def _client(address: str | None) -> Iterator[Client | None]:
         from distributed import Client
     except ImportError as error:
         raise MissingExtraError('dask', 'scale') from error
+    print(f'connecting to the scheduler {address}', file=sys.stderr, flush=True)
     try:
         client = Client(address)
     except (OSError, ValueError) as error:  # nobody there; no address

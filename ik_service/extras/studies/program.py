@@ -10,7 +10,8 @@ import sys
 import time
 from typing import cast, Protocol
 
-from ik_service.cli.solve.options import UsageError
+from ik_service.cli.parser import Parser
+from ik_service.cli.solve.options import make_folder
 from ik_service.drawing import figures
 from ik_service.exceptions import IkServiceError, UnknownStudyError
 
@@ -101,7 +102,7 @@ def _overview() -> str:
 def _parse(name: str, options: Sequence[str]) -> Namespace:
     """Parse the options of a study."""
     study = load_study(name)
-    parser = ArgumentParser(prog=f'ik_study {name}', description=study.SUMMARY)
+    parser = Parser(prog=f'ik_study {name}', description=study.SUMMARY)
     parser.add_argument(
         '--output',
         type=Path,
@@ -119,7 +120,7 @@ def _run(name: str, options: Namespace) -> int:
     print(f'{name}: {load_study(name).SUMMARY}', flush=True)
     began = time.perf_counter()
     try:
-        _make_folder(options.output)
+        make_folder('--output', options.output)
         paths = load_study(name).run(options)
     except KeyboardInterrupt:  # also an interrupted batch, which is an IkServiceError too
         raise
@@ -129,12 +130,3 @@ def _run(name: str, options: Namespace) -> int:
     seconds = time.perf_counter() - began
     print(f'wrote {", ".join(str(path) for path in paths)} in {seconds:.1f} s\n', flush=True)
     return 0
-
-
-def _make_folder(path: Path) -> None:
-    """Make the folder for the files if need be; UsageError if it cannot be one."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        fault = f'{str(path)!r} is no folder and cannot be made one: {error.strerror}'
-        raise UsageError(f'--output: {fault}') from error

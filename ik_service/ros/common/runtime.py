@@ -117,27 +117,27 @@ def _guarded(program: Program, stop: StopRequest, name: str) -> int:
     except BaseException as error:
         if stop.is_set():  # failures during the shutdown are not reported
             return 0
-        why = _known_cause(error)
+        code, why = _known_cause(error)
         if why:
             print(f'{name}: {why}', file=sys.stderr)
         else:
             traceback.print_exc()
-    return 1
+        return code
 
 
-def _known_cause(error: BaseException) -> str:
-    """Return why a program has ended, in one line, where the user can help it; else empty."""
+def _known_cause(error: BaseException) -> tuple[int, str]:
+    """Return the exit code, and in one line the cause where the user can help it; else empty."""
     if isinstance(error, ImportError):
         try:
             require_ros()
         except NoRosError as missing:
-            return str(missing)
+            return missing.exit_code, str(missing)
     with suppress(ImportError):
         from rclpy.exceptions import ParameterException
 
         if isinstance(error, ParameterException):  # of a parameter that every ROS node has
-            return str(error)
-    return _refused(error) if _security_enabled() and 'security' in str(error) else ''
+            return 2, str(error)
+    return 1, _refused(error) if _security_enabled() and 'security' in str(error) else ''
 
 
 def _security_enabled() -> bool:

@@ -235,8 +235,22 @@ def test_a_scheduler_that_cannot_be_reached_is_told(tmp_path, capsys, address, r
         pytest.raises(ArgumentError, match=f"--client: '{address}': .*{reason}"),
     ):
         survey(tmp_path, *options)
-    assert capsys.readouterr().out == ''
+    assert capsys.readouterr() == ('', f'connecting to the scheduler {address}\n')
     assert not list(tmp_path.iterdir())
+
+
+def test_a_store_that_is_a_file_is_refused_at_first(tmp_path, capsys):
+    store = tmp_path / 'file'
+    store.touch()
+    with pytest.raises(UsageError, match=f"--store: '{store}' is no folder"):
+        survey(tmp_path, '--points', 3, '--store', store)
+    assert capsys.readouterr().out == ''
+
+
+def test_package_folders_that_do_not_exist_are_named(tmp_path, capsys):
+    options = ['--points', 3, '--orientations', 1, '--package-dirs', f'{tmp_path}:/nowhere']
+    survey(tmp_path, *options)
+    assert "note: package_dirs: there is no folder '/nowhere'\n" in capsys.readouterr().out
 
 
 def test_level_cuts_of_two_arms_are_at_one_height():

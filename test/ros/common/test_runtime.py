@@ -53,7 +53,7 @@ def start(body):
         ('sys.exit()', 0, ''),
         ("raise IkServiceError('no robot')", 1, 'tool: no robot\n'),
         ("raise UrdfError('no robot')", 2, 'tool: no robot\n'),
-        (WRONG_OF_ROS, 1, 'tool: it has to be BOOL: use_sim_time\n'),
+        (WRONG_OF_ROS, 2, 'tool: it has to be BOOL: use_sim_time\n'),
     ],
 )
 def test_exit_codes(body, code, error):

@@ -17,7 +17,7 @@ from ik_service.cli.solve.options import (
     ArmRequest,
     check_written,
     number,
-    Parser,
+    NumberParser,
     read_chain,
     read_settings,
     UsageError,
@@ -82,7 +82,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
+    parser = NumberParser(
         prog='ik_place',
         usage='ik_place URDF POSES [options]',
         description=_DESCRIPTION,
