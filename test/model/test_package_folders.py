@@ -99,12 +99,10 @@ def test_a_folder_of_the_description_is_a_package_of_its_name_where_there_is_no_
     (urdf.parent / 'linked').symlink_to(tmp_path)
     with pytest.raises(MeshError, match='no such package'):
         found('package://meshes/other.stl', urdf)
-    for path in (
-        f'meshes/{os.path.relpath(tmp_path, nearest.parent)}/secret.stl',
-        'linked/secret.stl',
-    ):
-        with pytest.raises(MeshError, match='lies outside'):
-            found(f'package://{path}', urdf)
+    for parent in (f'meshes/{os.path.relpath(tmp_path, nearest.parent)}', 'linked'):
+        for file in ('secret.stl', 'missing.stl'):  # not told apart
+            with pytest.raises(MeshError, match='lies outside'):
+                found(f'package://{parent}/{file}', urdf)
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,8 @@ class MeshFiles:
             # package://meshes/link.stl, as files for simulators have it: a folder, no package.
             for parent in (self._around[0], self._own.path):
                 place = os.path.join(parent, package, path.lstrip('/'))
-                if os.path.lexists(place):
+                outside = not self._own.holds(os.path.realpath(os.path.normpath(place)))
+                if outside or os.path.lexists(place):  # whether a file is outside is not told
                     return self._checked(filename, place, [self._own])
         raise _error(
             filename,
