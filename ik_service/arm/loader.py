@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 import os
 from pathlib import Path
 import threading
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.group import ArmGroup, SolverSettings
@@ -169,6 +169,9 @@ def build_arm(
     return Arm(robot.remarked(given.remarks()), settings)
 
 
+_News = TypeVar('_News')
+
+
 class ArmLoader:
     """
     Background thread that builds arms and compiles their kernels; only the newest request counts.
@@ -190,7 +193,7 @@ class ArmLoader:
         self._on_loaded = on_loaded
         self._on_refused = on_refused
         self._wait = wait
-        self._news = threading.Condition()
+        self._calling, self._news = threading.Lock(), threading.Condition()
         self._waiting: Callable[[], Arm] | None = None
         self._ended = False
         self._thread = threading.Thread(target=self._run, name='loader', daemon=True)
@@ -203,8 +206,8 @@ class ArmLoader:
             self._news.notify()
 
     def end(self) -> None:
-        """End the thread; neither callback is called any more."""
-        with self._news:
+        """End the thread; a callback that runs is waited for, and none is called any more."""
+        with self._calling, self._news:
             self._ended = True
             self._news.notify()
 
@@ -219,11 +222,14 @@ class ArmLoader:
                 arm = build()
                 self._wait()
                 _warm_up(arm, self._settings())
-                if not self._ended:
-                    self._on_loaded(arm)
+                self._tell(self._on_loaded, arm)
             except Exception as error:  # a bad description must not end the loader
-                if not self._ended:
-                    self._on_refused(error)
+                self._tell(self._on_refused, error)
+
+    def _tell(self, callback: Callable[[_News], None], news: _News) -> None:
+        with self._calling:
+            if not self._ended:
+                callback(news)
 
 
 def _warm_up(arm: Arm, settings: SolverSettings) -> None:

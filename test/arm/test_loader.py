@@ -1,15 +1,18 @@
 """Sources of a robot: description text is never opened as a file."""
 
 import os
+import threading
 
 import pytest
 
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
 from std_msgs.msg import String
-from support.harness import until
+from support.harness import PATIENCE, until
 
-from ik_service.arm.loader import read_robot, source_of, with_semantics
+from ik_service.arm.arm import Arm, ArmSettings
+from ik_service.arm.group import SolverSettings
+from ik_service.arm.loader import ArmLoader, read_robot, source_of, with_semantics
 from ik_service.exceptions import SrdfError, UrdfError
 from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
@@ -83,3 +86,32 @@ def test_faults_of_a_semantic_description_say_that_it_is_one():
     wrong = '<robot name="r"><group name="g"><chain base_link="x" tip_link="y"/></group></robot>'
     remarks = with_semantics(robot, wrong).semantics.remarks
     assert remarks[0].startswith("group 'g' cannot be used: link 'x' does not exist")
+
+
+@pytest.mark.parametrize('builds', [True, False])
+def test_the_end_waits_for_what_is_done_with_an_arm_or_its_refusal(builds):
+    """A node that is destroyed meanwhile would keep the services that are made then."""
+    called, goes_on, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def call(_):
+        called.set()
+        assert goes_on.wait(PATIENCE)
+        assert not ended.is_set()
+        done.append(called)
+
+    def end():
+        loader.end()
+        ended.set()
+
+    done = []
+    loader = ArmLoader(SolverSettings, call, call, lambda: None)
+    robot = Robot.from_urdf_text(ARM)
+    loader.submit(lambda: Arm(robot, ArmSettings()) if builds else 1 / 0)
+    assert called.wait(PATIENCE)
+    ending = threading.Thread(target=end)
+    ending.start()
+    assert not ended.wait(0.05), 'it waits'
+    goes_on.set()
+    ending.join(PATIENCE)
+    assert ended.is_set()
+    assert done
