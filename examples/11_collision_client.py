@@ -35,7 +35,7 @@ with ExitStack() as stack:
     compute_fk = node.create_client(GetPositionFK, 'compute_fk')
     check = node.create_client(GetStateValidity, 'check_state_validity')
     world = node.create_publisher(CollisionObject, 'collision_object', 10)
-    if not compute_ik.wait_for_service(2.0):  # not beside `make demo`: a node for the Panda
+    if not compute_ik.wait_for_service(5.0):  # not beside `make demo`: a node for the Panda
         child = ChildProcess('the IK node', 'ik_service.ros.node.main', NODE)
         stack.enter_context(child).wait_for('ready', timeout=300.0)
     for client in (compute_ik, compute_fk, check):

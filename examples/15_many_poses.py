@@ -39,7 +39,7 @@ with ExitStack() as stack:
     rclpy.init()
     stack.callback(rclpy.try_shutdown)
     node = rclpy.create_node('many_poses')
-    if not node.create_client(GetCartesianPath, 'compute_ik_batch').wait_for_service(2.0):
+    if not node.create_client(GetCartesianPath, 'compute_ik_batch').wait_for_service(5.0):
         child = ChildProcess('the IK node', 'ik_service.ros.node.main', NODE)
         stack.enter_context(child).wait_for('compute_ik_batch is offered', timeout=300.0)
     client = stack.enter_context(IkClient(node))  # nobody has to spin the node for it

@@ -1,6 +1,5 @@
 """A node with the extra plan and a simulated arm, for all tests of a module."""
 
-import numpy as np
 import pytest
 
 
@@ -25,27 +24,11 @@ def mover(cell_and_mover):
 @pytest.fixture
 def cell(cell_and_mover):
     """The shared node and arm, in an empty world; the arm rests at LEFT."""
-    from std_srvs.srv import Trigger
-    from support.ros.cells import until_silent
     from support.ros.plans import gone, LEFT
-    from support.ros.trajectories import message
+    from support.ros.trajectories import rest_at
 
     cell, mover = cell_and_mover
-    cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
     for name in ('post', 'wall'):
         mover.objects.publish(gone(name))
-
-    def is_there(state):
-        return np.abs(cell.positions(state) - LEFT).max() < 1e-4
-
-    state = cell.states.next()
-    if len(cell.commands) or not is_there(state):
-        seconds = 0.5 + 2.0 * (np.abs(cell.positions(state) - LEFT) / cell.chain.velocity).max()
-        end, result = mover.follow(message([seconds], [LEFT])).result()
-        assert end == 'succeeded', result
-        cell.states.wait(is_there, since=len(cell.states))
-        until_silent(cell.commands)
-    cell.commands.clear()
-    cell.states.clear()
-    cell.start = LEFT
+    rest_at(cell, mover, LEFT)
     return cell

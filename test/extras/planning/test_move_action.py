@@ -27,6 +27,7 @@ from std_srvs.srv import Trigger
 from support.chains import arm_path, pose_difference
 from support.harness import until
 from support.ros.cells import CHAIN, NAMES, NODE, READY
+from support.ros.nodes import STEADY
 from support.ros.plans import (
     box,
     compas_frame,
@@ -46,7 +47,7 @@ from support.ros.plans import (
     pymoveit2_position,
     RIGHT,
 )
-from support.ros.trajectories import assert_gentle, message, StandInController
+from support.ros.trajectories import assert_gentle, go_to, StandInController
 from support.solids import at
 
 import ik_service as iks
@@ -83,7 +84,7 @@ def test_the_arm_moves_around_an_obstacle(cell, mover):
     goal = mover.move(joint_goal(RIGHT))
     end, result = goal.result()
     assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
-    assert [f.state for f in goal.feedback] == ['PLANNING', 'MONITOR', 'IDLE']
+    goal.had_states('PLANNING', 'MONITOR', 'IDLE')
     rows = commanded_until(cell, RIGHT)
     test = checker_with(POST_BOX).for_joints(cell.chain.joint_names)
     assert not test.colliding(rows).any()
@@ -98,7 +99,7 @@ def test_plan_only_moves_nothing(cell, mover):
     goal = mover.move(joint_goal(RIGHT), options={'plan_only': True})
     end, result = goal.result()
     assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS)
-    until(lambda: [f.state for f in goal.feedback] == ['PLANNING', 'IDLE'], what='the feedback')
+    goal.had_states('PLANNING', 'IDLE')
     assert np.allclose(planned_rows(result.planned_trajectory)[-1], RIGHT)
     assert not len(cell.commands)
 
@@ -187,14 +188,11 @@ def test_replan_goes_around_what_came_into_the_way(cell, mover):
 
 def test_the_joints_and_not_the_time_of_a_controller_tell_what_is_ahead(bench, panda_urdf):
     action = 'arm_controller/follow_joint_trajectory'
-    bench.start(NODE, urdf=str(panda_urdf), trajectory_action=action, **CHAIN)
+    bench.start(NODE, urdf=str(panda_urdf), trajectory_action=action, **CHAIN, **STEADY)
     controller = StandInController(bench, NAMES, LEFT)
     try:
         mover = Mover(bench)
-        until(
-            lambda: mover.follow(message([0.1], [LEFT])).result()[0] == 'succeeded',
-            what='a trajectory through the controller',
-        )
+        go_to(mover, LEFT, 0.1)
         goal = mover.move(joint_goal(RIGHT), max_velocity_scaling_factor=0.2)
         until(lambda: controller.q[0] < -0.1, what='the way past the first place')
         mover.objects.publish(box('behind', (0.245, 0.206, 0.35), (0.05, 0.05, 0.7)))

@@ -22,7 +22,16 @@ from support.harness import until
 from support.paths import distance_from_line
 from support.ros.cells import Cell, NAMES, READY
 from support.ros.nodes import LATCHED, status
-from support.ros.trajectories import assert_gentle, AWAY, duration, message, Player, smooth
+from support.ros.trajectories import (
+    assert_gentle,
+    AWAY,
+    duration,
+    go_to,
+    message,
+    Player,
+    rest_at,
+    smooth,
+)
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.exceptions import TrajectoryError
@@ -48,19 +57,7 @@ def shared_cell(shared_bench):
 def cell(shared_cell):
     """The shared node and arm; the arm rests in READY, whatever tests did before."""
     cell, player = shared_cell
-    cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
-
-    def is_ready(state):
-        return np.abs(cell.positions(state) - READY).max() < 1e-4
-
-    state = cell.states.next()
-    if len(cell.commands) or not is_ready(state):
-        seconds = 0.5 + 2.0 * (np.abs(cell.positions(state) - READY) / cell.chain.velocity).max()
-        end, result = player.follow(message([seconds], [READY])).result()
-        assert end == 'succeeded', result
-        cell.states.wait(is_ready, since=len(cell.states))
-    cell.commands.clear()
-    cell.states.clear()
+    rest_at(cell, player, READY)
     return cell
 
 
@@ -86,7 +83,6 @@ def stays_on_its_way(cell):
 
 def keeps_the_bounds(cell):
     """Check all commands since the arm was in READY."""
-    cell.start = READY
     cell.assert_commands_keep_the_bounds(SCALING)
     assert_gentle(cell, SCALING)
 
@@ -116,7 +112,7 @@ def test_execute_trajectory_succeeds_as_move_group_does(cell, player):
     goal = player.execute(smooth())
     end, result = goal.result()
     assert (end, result.error_code.val) == ('succeeded', MoveItErrorCodes.SUCCESS)
-    assert [feedback.state for feedback in goal.feedback] == ['MONITOR', 'IDLE']
+    goal.had_states('MONITOR', 'IDLE')
     stays_on_its_way(cell)
 
 
@@ -264,7 +260,6 @@ def test_the_stop_of_moveit_stops_a_target_and_what_waits_for_its_stamp(cell, pl
     events.publish(String(data='stop'))
     cell.node.wait_for('trajectory_execution_event: stop: stopping', 60.0)
     cell.commands.wait(lambda command: not any(command.velocity), since=len(cell.commands))
-    cell.start = READY
     cell.assert_commands_keep_the_bounds(SCALING)
     goal = player.execute(stamped(message([3.0], [READY]), 5.0))
     diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
@@ -520,14 +515,6 @@ def came_to_rest(cell):
     keeps_the_bounds(cell)
 
 
-def goes_back(player):
-    """Wait until the arm can be moved again, and is in READY."""
-    until(
-        lambda: player.follow(message([2.0], [READY])).result()[0] == 'succeeded',
-        what='a trajectory to READY',
-    )
-
-
 def test_joint_states_that_stop_end_it(cell, player):
     goal = player.follow(smooth(seconds=6.0))
     moving(cell, goal)
@@ -537,7 +524,7 @@ def test_joint_states_that_stop_end_it(cell, player):
     assert 'joint state' in result.error_string
     came_to_rest(cell)
     cell.bench.configure('ik_sim', **{'faults.lost_states': 0.0})
-    goes_back(player)
+    go_to(player, READY)
 
 
 def test_a_client_that_vanishes_leaves_the_arm_to_its_trajectory(cell):
@@ -582,7 +569,7 @@ def test_a_new_robot_description_and_the_end_of_the_node_end_it_at_rest(bench, p
     assert (end, result.error_string) == ('aborted', 'the robot description is being replaced')
     came_to_rest(cell)
     cell.node.wait_for('the new robot description|other parameters', 60.0)
-    goes_back(player)
+    go_to(player, READY)
     cell.commands.clear()
     goal = player.follow(smooth(seconds=6.0))
     moving(cell, goal)

@@ -21,6 +21,7 @@ from support.harness import until
 from support.motion.trajectory_controller import Trajectory, TrajectoryController
 from support.motion.window_storm import Played
 from support.ros.cells import CHAIN, NAMES, NODE, READY, stamp_seconds, until_silent
+from support.ros.nodes import STEADY
 from support.ros.trajectories import Player, smooth
 from trajectory_msgs.msg import JointTrajectory
 
@@ -189,7 +190,7 @@ class Rig:
         self.commands = bench.record(kind, topic or interface)
         self.diagnostics = bench.record(DiagnosticArray, 'diagnostics')
         given = {'command_joints': list(joints)} if joints != NAMES else {}
-        settings = {'velocity_scaling': 0.5, **CHAIN, **given, **parameters}
+        settings = {'velocity_scaling': 0.5, **CHAIN, **STEADY, **given, **parameters}
         remap = ['--ros-args', '-r', f'{interface}:={topic}'] if topic else []
         self.node = bench.start(
             NODE, *remap, urdf=str(arm_path('panda')), command_interface=interface, **settings

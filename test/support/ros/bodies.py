@@ -5,7 +5,7 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from sensor_msgs.msg import JointState
 from support.chains import arm_path
-from support.ros.nodes import NODE
+from support.ros.nodes import NODE, STEADY
 
 import ik_service as iks
 from ik_service.ros.common.conversions import pose_from_matrix
@@ -44,7 +44,8 @@ class Body:
         self.commands = bench.record(JointState, 'joint_command')
         self.states = bench.record(JointState, 'joint_states')
         self.diagnostics = bench.record(DiagnosticArray, 'diagnostics')
-        self.node = bench.start(NODE, publish_rate=RATE, velocity_scaling=0.3, **parameters)
+        given = {'publish_rate': RATE, 'velocity_scaling': 0.3, **STEADY, **parameters}
+        self.node = bench.start(NODE, **given)
         bench.start(SIM, urdf=str(URDF))
 
     def measured(self, group):

@@ -16,15 +16,16 @@ from std_srvs.srv import SetBool
 from support.chains import arm, arm_path
 from support.harness import PATIENCE, until
 from support.motion.rigs import READY
+from support.ros.nodes import NODE, STEADY
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.ros.common.conversions import pose_from_matrix
 
-NODE, SIM = 'ik_service.ros.node.main', 'ik_service.ros.sim.main'
+SIM = 'ik_service.ros.sim.main'
 CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
 NAMES = tuple(f'panda_joint{number}' for number in range(1, 8))
 RATE = 50.0
-QUIET = 0.3  # without a command, after which they have ended [s]
+QUIET = 0.8  # without a command, after which they have ended: longer than machines stall [s]
 
 
 def stamp_seconds(stamp):
@@ -48,7 +49,10 @@ def until_silent(commands, seconds=QUIET):
     def is_silent():
         last, times = commands.messages[-1:], commands.times
         patience = 10.0 * seconds if any(map(is_moving, last)) else seconds
-        return not times or time.monotonic() - times[-1] > patience
+        if times and time.monotonic() - times[-1] <= patience:
+            return False
+        time.sleep(0.1)  # for those that have come while this process was stalled
+        return len(commands) == len(times)
 
     until(is_silent, what='the end of the commands')
     return len(commands)
@@ -83,7 +87,7 @@ class Cell:
         self.commands = bench.record(kind, command)
         self.states = bench.record(JointState, 'joint_states')
         given = {} if described else {'urdf': self.urdf}
-        given |= {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN, **parameters}
+        given |= {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN, **STEADY, **parameters}
         self.node = bench.start(NODE, command_interface=command, **given)
         self.sim = self.start_sim(READY)
         self.start = READY

@@ -64,7 +64,7 @@ class FaultyServer:
         self._handlers = Server(arm)
         self.defect = self.defect_fk = _right
         self.node = rclpy.create_node('faulty_server', context=context, namespace=namespace)
-        self.silences, self.services = 0, []
+        self.silences, self.noticed, self.services = 0, 0, []
         self._offer(GetPositionIK, 'compute_ik', self._handlers.solve, self._ik)
         self._offer(
             GetPositionFK,
@@ -151,10 +151,12 @@ class Patience(threading.Event):
 
     def __init__(self, server):
         super().__init__()
-        self._server, self._before = server, server.silences
+        self._server = server
 
     def wait(self, timeout=None):
-        until(lambda: self.is_set() or self._server.silences > self._before, timeout)
+        server = self._server  # which may have got the request before there was this event
+        until(lambda: self.is_set() or server.silences > server.noticed, timeout)
+        server.noticed += not self.is_set()
         return self.is_set()
 
 

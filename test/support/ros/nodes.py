@@ -17,10 +17,12 @@ from ik_service.ros.common.conversions import pose_from_matrix
 NODE = 'ik_service.ros.node.main'
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 WAITING = 'waiting for a robot description'
+STEADY = {'state_timeout': 1.5}
+"""Parameters of a node that drops nothing where a busy machine stalls a process for 0.7 s."""
 
 
 def start_panda(bench, **parameters):
-    return bench.start(NODE, urdf=str(PANDA), tip_link=TIP, **parameters)
+    return bench.start(NODE, urdf=str(PANDA), tip_link=TIP, **{**STEADY, **parameters})
 
 
 def ended(program, *sentences, code=2, timeout=60.0):

@@ -15,9 +15,10 @@ from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 from support.harness import PATIENCE, until
 from support.paths import smooth_motion
-from support.ros.cells import NAMES, RATE, READY, times_between
+from support.ros.cells import NAMES, RATE, READY, times_between, until_silent
 from support.ros.messages import times_of
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -128,6 +129,10 @@ class SentGoal:
         """Wait until the trajectory is on its way."""
         until(lambda: len(self.feedback) >= 5, what='feedback')
 
+    def had_states(self, *states):
+        """Wait for the feedback of these states, which may come after the result."""
+        until(lambda: [told.state for told in self.feedback] == [*states], what=f'{states}')
+
 
 class Player:
     """
@@ -187,12 +192,35 @@ def assert_gentle(cell, scaling, acceleration_time=0.2):
     assert (np.abs(np.diff(velocities, axis=0)) <= 2.0 * bound * times[1:]).all()
 
 
+def go_to(player, q, seconds=2.0):
+    """Let the arm go to a posture; sent again, as a node that was stalled refuses it."""
+    until(
+        lambda: player.follow(message([seconds], [q])).result()[0] == 'succeeded',
+        what='a trajectory to the posture',
+    )
+
+
+def rest_at(cell, player, q):
+    """Stop the arm of a cell, bring it to a posture, and forget what was recorded."""
+    cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+
+    def is_there(state):
+        return np.abs(cell.positions(state) - q).max() < 1e-4
+
+    state = cell.states.next()
+    if len(cell.commands) or not is_there(state):
+        away = np.abs(cell.positions(state) - q) / cell.chain.velocity
+        go_to(player, q, 0.5 + 2.0 * away.max())
+        cell.states.wait(is_there, since=len(cell.states))
+        until_silent(cell.commands, 0.1)  # some may be on their way
+    cell.commands.clear()
+    cell.states.clear()
+    cell.start = q
+
+
 def until_known(player, controller):
     """Wait until a node passes trajectories on to a controller, whose arm is in READY."""
-    until(
-        lambda: player.follow(message([0.1], [READY])).result()[0] == 'succeeded',
-        what='a trajectory through the controller',
-    )
+    go_to(player, READY, 0.1)
     controller.goals.clear()
 
 
