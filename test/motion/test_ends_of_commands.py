@@ -526,3 +526,21 @@ def test_commands_wait_for_an_arm_that_lags_and_one_at_twice_the_limit_was_moved
     assert [pace for pace, _, _ in found] == list(paces)
     assert [lags for _, lags, _ in found] == [False] * 3 + [True] * 2 + [False] + [True] * 3
     assert [displaced for _, _, displaced in found] == [False] * 8 + [True]
+
+
+def test_an_arm_that_sags_is_not_stuck_when_its_commands_go_on_after_a_while(solver):
+    """It has stood away from the command all the time; only now something asks it to move."""
+    rig = Rig(solver, READY, hold=True)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.02, 0.0)))
+    rig.rest(1.0)
+    sag, sent = np.array([0.045, *np.zeros(6)]), rig.commands
+    rig.q = sent[-1].q - sag
+    rig.rest(3.0, moves=False)
+    rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.2, 0.0)))
+    for _ in range(300):
+        rig.tick(moves=False)
+        rig.q = sent[-7].q - sag  # it follows 60 ms later
+    assert not rig.follower.drop_reason
+    assert rig.follower.active
+    np.testing.assert_allclose(rig.q, rig.follower.result.q - sag, atol=1e-6)

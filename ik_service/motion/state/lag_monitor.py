@@ -75,11 +75,15 @@ class _Joint:
         """Whether the commands have moved away from it while it stood still."""
         return self.distance - self.still_distance > _PROGRESS * self.lever
 
-    def note(self, measured: float, measured_at: float) -> None:
-        """Note where it was measured [rad] or [m], and when [s], after its distance."""
+    def note(self, measured: float, measured_at: float, near: float) -> None:
+        """
+        Note where it was measured [rad] or [m], and when [s], after its distance.
+
+        :param near: distance from its command up to which nothing asks it to move [rad].
+        """
         step = _PROGRESS * self.lever
         # A joint that nothing asks to move makes no progress, and needs none.
-        asked = self.distance > step
+        asked = self.distance > near * self.lever
         if not (asked and abs(measured - self.still) <= step):
             self.moves = asked and not math.isnan(self.still)
             self.still, self.still_since = measured, measured_at
@@ -179,6 +183,8 @@ class LagMonitor:
         fresh, self._measured_at = measured_at > self._measured_at, measured_at
         positions, lag, off = measured.tolist(), 0.0, 0.0
         distances = np.abs(commanded - measured).tolist()
+        # An arm near commands at rest has arrived: it may sag, or stick, for as long as they rest.
+        near = max(settings.moved_limit, _PROGRESS) if at_rest else _PROGRESS
         if not at_rest:
             self._at_rest_since = math.inf
         elif fresh and math.isinf(self._at_rest_since):
@@ -190,7 +196,7 @@ class LagMonitor:
             lag = max(lag, distance / max(joint.speed, _SLOWEST * joint.lever))
             off = max(off, distance / joint.lever)
             if fresh:
-                joint.note(positions[joint.index], measured_at)
+                joint.note(positions[joint.index], measured_at, near)
         self._lag = lag / settings.lag_limit
         self._lead_pace = self._pace_of_lead(settings, limits, now)
         self._note_lag(at_rest, now)
