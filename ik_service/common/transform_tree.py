@@ -32,11 +32,16 @@ Pose = tuple[float, float, float, float, float, float, float]
 
 @dataclass(frozen=True)
 class _Edge:
-    """Newest transform of a frame: its parent, T_parent_child as a pose, stamp [ns] or None."""
+    """
+    Newest transform of a frame: its parent, T_parent_child as a pose, stamp [ns] or None.
+
+    :ivar since: from when its age counts [ns]: its stamp, or its arrival if that is earlier.
+    """
 
     parent: str
     pose: Pose
     stamp: int | None
+    since: int | None
 
 
 class TransformTree:
@@ -64,7 +69,7 @@ class TransformTree:
             :data:`MOST_FRAMES` already, or the pose is none.
         """
         parent, child = _names(parent, child)
-        edge = _Edge(parent, _checked(pose, child), None)
+        edge = _Edge(parent, _checked(pose, child), None, None)
         with self._lock:
             if child not in self._static and len(self._static) >= MOST_FRAMES:
                 raise ArgumentError(
@@ -86,10 +91,11 @@ class TransformTree:
         :raises ArgumentError: as for :meth:`set_static`.
         """
         parent, child = _names(parent, child)
-        edge = _Edge(parent, _checked(pose, child), stamp if stamp > 0 else now)
+        stamp = stamp if stamp > 0 else now
+        edge = _Edge(parent, _checked(pose, child), stamp, min(stamp, now))
         with self._lock:
             known = self._moving.get(child)
-            if known is not None and _is_older(edge.stamp or 0, known.stamp or 0, now):
+            if known is not None and _is_older(stamp, known.stamp or 0, now):
                 return
             self._forget(child)
             if len(self._moving) >= MOST_FRAMES:
@@ -104,7 +110,7 @@ class TransformTree:
         :param target: the frame in which the pose is wanted.
         :param source: the frame whose pose is wanted.
         :returns: (4, 4) T_target_source [m], and the stamp [ns] of the oldest transform on the
-            path; None when all of them are static.
+            path, where one from the future counts from its arrival; None when all are static.
         :raises NoTransformError: a frame is unknown, nothing connects them, or they lie on a
             circle.
         """
@@ -119,7 +125,7 @@ class TransformTree:
         if shared is None:
             raise NoTransformError(target, source, self._why_not(target, source))
         down, up = above_target[: height[starts[shared]]], above_source[:shared]
-        stamps = [edge.stamp for edge in (*up, *down) if edge.stamp is not None]
+        stamps = [edge.since for edge in (*up, *down) if edge.since is not None]
         T = inverse_transform(_product(down)) @ _product(up)
         return T, min(stamps) if stamps else None
 

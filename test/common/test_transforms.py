@@ -268,9 +268,10 @@ def test_a_clock_that_was_set_back_is_followed():
     assert tree.look_up('map', 'base')[0][0, 3] == 2.0
 
 
-def test_a_transform_without_a_stamp_counts_from_its_arrival():
+@pytest.mark.parametrize('stamp', [0, 1000 * SECOND])
+def test_a_transform_without_a_stamp_or_from_the_future_counts_from_its_arrival(stamp):
     tree = TransformTree()
-    tree.set_moving('map', 'base', STILL, 0, 7 * SECOND)
+    tree.set_moving('map', 'base', STILL, stamp, 7 * SECOND)
     assert tree.look_up('map', 'base')[1] == 7 * SECOND
 
 

@@ -30,6 +30,7 @@ TF_STATIC_QOS = QoSProfile(
 """Of ``/tf_static``: late subscribers get earlier messages."""
 
 _MOST_LINKS = 1000  # of the robot, from which a transform to a frame is searched
+_MOST_AHEAD = 1000  # transforms from the future that are remembered
 
 
 class TransformSource(Protocol):
@@ -64,6 +65,7 @@ class TfFrames:
         self._timeout = timeout
         self._source = source
         self._now = now
+        self._ahead: dict[tuple[str, int], int] = {}  # frames and stamps, and when seen first
 
     def __call__(self, links: Sequence[str], frame: str) -> tuple[str, np.ndarray]:
         """
@@ -87,7 +89,7 @@ class TfFrames:
             except NoTransformError as error:
                 failure = failure or error
                 continue
-            age = 0.0 if stamp is None else 1e-9 * (self._now() - stamp)
+            age = 0.0 if stamp is None else self._age(frame, stamp)
             if age <= timeout:
                 return link, T
             if age < youngest:
@@ -99,6 +101,16 @@ class TfFrames:
             f'the transform between frame {quote(frame)} and link {quote(best[0])} is '
             f'{youngest:.2f} s old, more than the {timeout:g} s of tf_timeout',
         )
+
+
+    def _age(self, frame: str, stamp: int) -> float:
+        """Return the age of a transform [s]; that of one from the future since it was seen."""
+        now = self._now()
+        if stamp <= now:
+            return 1e-9 * (now - stamp)
+        if len(self._ahead) >= _MOST_AHEAD and (frame, stamp) not in self._ahead:
+            self._ahead.clear()
+        return 1e-9 * (now - self._ahead.setdefault((frame, stamp), now))
 
 
 def tf_frames(

@@ -89,9 +89,19 @@ def test_the_age_of_old_transforms_is_told(tf):
     assert tf(LINKS, 'cart')[0] == 'world'
 
 
-def test_stamps_from_the_future_are_not_old():
-    source = SimpleNamespace(look_up=lambda target, source: (np.eye(4), NOW + 10**12))
-    assert TfFrames(source, lambda: NOW, lambda: 0.1)(LINKS, 'camera')[0] == 'world'
+def test_the_age_of_stamps_from_the_future_counts_from_when_they_were_seen():
+    """A camera whose clock is ahead may fall silent, too."""
+    stamp, now = NOW + 10**12, NOW
+    source = SimpleNamespace(look_up=lambda target, source: (np.eye(4), stamp))
+    lookup = TfFrames(source, lambda: now, lambda: 0.1)
+    assert lookup(LINKS, 'camera')[0] == 'world'
+    now += 90_000_000
+    assert lookup(LINKS, 'camera')[0] == 'world'
+    now += 20_000_000
+    with pytest.raises(RequestError, match=r"'camera'.* is 0\.11 s old"):
+        lookup(LINKS, 'camera')
+    stamp += 1
+    assert lookup(LINKS, 'camera')[0] == 'world'
 
 
 def test_a_robot_of_very_many_links_is_not_searched_for_ever():
