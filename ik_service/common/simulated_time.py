@@ -38,6 +38,12 @@ _JUMP, _FASTEST = 1.0, 20.0
 _PAUSE = 3.0
 """Time without a step, in usual ones, after which the clock is taken to have been paused."""
 
+_LEAP, _LEAST_LEAP = 4.0, 0.1
+"""
+Share of a usual step and of the time at this rate, and time [s], beyond which a step says nothing
+of the rate: the simulation was moved on at once.
+"""
+
 
 class SimulatedTime:
     """
@@ -103,15 +109,20 @@ class SimulatedTime:
 
     def _restart(self, real: float, clock: float) -> None:
         now = self.at(real)
+        # Where jump follows jump, it goes on: two clocks must not keep a motion from being ended.
+        again = len(self._edges) == 1
         self._edges.clear()
         self._edges.append((real, clock))
-        self._anchor, self._shift, self._most = (real, now), clock - now, now
-        self._speed = self._rate = self._step = 0.0
+        self._anchor, self._shift = (real, now), clock - now
+        self._speed = self._rate if again else 0.0
+        self._most = now + (_BEYOND * self._step if again else 0.0)
 
     def _take_step(self, real: float, clock: float, then: float, before: float) -> None:
         edges = self._edges
         usual = (edges[-1][0] - edges[0][0]) / (len(edges) - 1) if len(edges) > 1 else real - then
-        if real - then > _PAUSE * usual + _RECENT:
+        expected = _LEAP * (self._step + self._rate * (real - then))
+        leaps = self._step > 0.0 and clock - before > max(expected, _LEAST_LEAP)
+        if leaps or real - then > _PAUSE * usual + _RECENT:
             edges.clear()
         edges.append((real, clock))
         while len(edges) > _FEWEST and edges[0][0] < real - _SPAN:

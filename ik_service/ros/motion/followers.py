@@ -85,6 +85,7 @@ class Followers:
         self.states = JointStateIntake(measured, self.clock, warn)
         self._settings = settings
         self._jumps, self._jump_log = self.clock.jumps, FaultLogger(warn)  # two clocks: many jumps
+        self._stopping = False  # whether what moves comes to rest after a jump
         sharing = JointSharing()
 
         def follower(group: ArmGroup, topic: str) -> FollowerInterface:
@@ -168,13 +169,18 @@ class Followers:
 
     def _stop_at_a_jump(self) -> None:
         """End all motion when a simulated clock has jumped: the simulation is another one."""
-        if self.clock.jumps == self._jumps:
-            self._jump_log.clear()
-        else:
-            self._jumps = self.clock.jumps
+        jumps = self.clock.jumps - self._jumps
+        if jumps:
+            self._jumps += jumps
             self._jump_log.report(f'{_JUMPED}: all motion stops')
             # Not at once: commands sent meanwhile have stamps far ahead, and keep the arm moving.
             self.stop(reason=_JUMPED)
+            if jumps > 1 or self._stopping:  # there are two clocks, by which nothing can be timed
+                self.break_off(_JUMPED)
+            self._stopping = True
+        else:
+            self._jump_log.clear()
+            self._stopping = self._stopping and any(following.active for following in self)
 
     def _forward_to_others(self, now: float) -> None:
         due = now - self._idle_measured_at >= _IDLE_PERIOD
