@@ -816,9 +816,10 @@ class TargetFollower:
         """Note where the arm comes to rest after the last command; others may move it later."""
         if self._stream.gate.elapsed(now) > _RECENT:
             return
-        here, rested = self._arm.position(), self._rested
-        if rested is None or not (self._settled or stands(here, rested, self._arm.noise).all()):
-            self._rested, self._rested_at = here, self._arm.measured_at
+        arm, rested = self._arm, self._rested
+        here, steps = arm.position(), arm.resolution.steps
+        if rested is None or not (self._settled or stands(here, rested, arm.noise, steps).all()):
+            self._rested, self._rested_at = here, arm.measured_at
         goal = self._goals.current
         if goal is not None and not goal.commands:  # whatever moves the arm by now is another
             self._rested_at = -float('inf')
@@ -1032,7 +1033,8 @@ class TargetFollower:
         if self._rested is None:
             return None
         rested = arm.unwrapped(self._rested, here)
-        return last if stands_by(last, here, rested, arm.noise).all() else None
+        by_it = stands_by(last, here, rested, arm.noise, arm.resolution.steps)
+        return last if by_it.all() else None
 
     def _state_with(self, goal: MotionGoal) -> FollowerState:
         """Return the state while a goal is pursued, or at its end."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ik_service.common.arguments import check_time
+from ik_service.common.resolution import Resolution
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import JointSpace
 from ik_service.model.joint import JointType
@@ -271,6 +272,9 @@ _ENOUGH = 10  # states from which their noise can be estimated
 _STANDS = 0.2
 """Distance that an arm which stands may seem to have moved, in those of noise."""
 
+_FLICKER = 1.5
+"""The same, in steps of a coarse encoder, one of which says nothing."""
+
 _DRIFT_OF_NOISE, _SWAY_OF_NOISE = 4.0, 6.0
 """Allowance for noise beyond that, in standard deviations: of the means, and of a state."""
 
@@ -371,14 +375,17 @@ def noise_of(joints: JointSpace) -> np.ndarray:
     return np.array([FINE_LINEAR if kind is JointType.PRISMATIC else FINE for kind in kinds])
 
 
-def stands(here: np.ndarray, rested: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Return which joints (n,) stand where they have rested, by the distances of noise (n,)."""
-    mask: np.ndarray = np.abs(here - rested) <= _STANDS * noise
+def stands(
+    here: np.ndarray, rested: np.ndarray, noise: np.ndarray, steps: np.ndarray
+) -> np.ndarray:
+    """Return which joints (n,) stand where they have rested; arguments as for `stands_by`."""
+    still = np.minimum(np.maximum(_STANDS * noise, _FLICKER * steps), noise)
+    mask: np.ndarray = np.abs(here - rested) <= still
     return mask
 
 
 def stands_by(
-    last: np.ndarray, here: np.ndarray, rested: np.ndarray, noise: np.ndarray
+    last: np.ndarray, here: np.ndarray, rested: np.ndarray, noise: np.ndarray, steps: np.ndarray
 ) -> np.ndarray:
     """
     Return which joints (n,) stand by their last command, where a little sag is no motion.
@@ -387,9 +394,10 @@ def stands_by(
     :param here: (n,) where they are.
     :param rested: (n,) where they were after it.
     :param noise: (n,) of :func:`noise_of`.
+    :param steps: (n,) of the :class:`Resolution` of what is measured.
     """
     mask: np.ndarray = np.abs(here - last) <= _SAG * noise
-    return mask & stands(here, rested, noise)
+    return mask & stands(here, rested, noise, steps)
 
 
 class JointStateTracker:
@@ -400,6 +408,7 @@ class JointStateTracker:
     :ivar measured: (n,) the last state that is believed [rad] or [m]; None before the first.
     :ivar measured_at: when that was measured [s].
     :ivar noise: (n,) distances that mean nothing [rad] or [m]; inf for joints that never move.
+    :ivar resolution: resolution of the states.
     :ivar reason: why it cannot be relied on, as of the last :meth:`fault`; empty when it can.
     """
 
@@ -413,6 +422,7 @@ class JointStateTracker:
         self._plausibility = PlausibilityMonitor(chain.joint_names, speeds, noise, turns)
         self.noise = np.where(speeds > 0.0, noise, np.inf)  # the others are not waited for
         self._rest = RestMonitor(chain.joint_names, self.noise)
+        self.resolution = Resolution(chain.n)
         self._restless: tuple[float, float] | None = None
         self._received: np.ndarray | None = None
         self._received_at = 0.0
@@ -448,6 +458,7 @@ class JointStateTracker:
         """
         check_time(now, 'now')
         self._received = q = self._continued(q, now)
+        self.resolution.update(q)
         self._rest.update(q, now)
         if not self._plausibility.update(q, now):
             self.reason = self._plausibility.doubt

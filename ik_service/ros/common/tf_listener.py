@@ -102,7 +102,6 @@ class TfFrames:
             f'{youngest:.2f} s old, more than the {timeout:g} s of tf_timeout',
         )
 
-
     def _age(self, frame: str, stamp: int) -> float:
         """Return the age of a transform [s]; that of one from the future since it was seen."""
         now = self._now()

@@ -46,13 +46,24 @@ class VelocityChannel(CommandChannel):
         q = command.q
         at_rest = follower.announcing  # exactly: another node may begin to move the arm
         if measured is not None and not at_rest and now - measured[1] <= _FRESH:
-            error = self._commanded_at(measured[1]) - measured[0]
+            error = self._error(*measured)
             q = self._here(*measured, now)
         limits, bounds = follower.limits, follower.bounds
         if bounds.scaling == limits.scaling:  # an acceleration under way ends smoothly
             limits = bounds
         velocity = self._velocities.next(command.velocity, error, q, limits, now, follower.period)
         return self._sent(velocity, q, follower, now)
+
+    def _error(self, measured: np.ndarray, since: float) -> np.ndarray:
+        """
+        Return how far the joints are behind their commands (n,), as far as that is measured.
+
+        What a coarse encoder does not show is left out, as the arm would go to and fro between
+        two of its steps.
+        """
+        error = self._commanded_at(since) - measured
+        unseen = 0.5 * self._group.measured.resolution.steps[self._group.all[self._indices]]
+        return np.sign(error) * np.maximum(np.abs(error) - unseen, 0.0)
 
     def leave(self) -> None:
         """Send nothing more, not even zeros."""

@@ -153,6 +153,19 @@ def test_an_arm_that_is_driven_by_velocities_stops_before_its_limits(late, rate_
     assert wire.judged().gate == 0
 
 
+def test_an_arm_with_coarse_encoders_does_not_go_to_and_fro_at_its_target():
+    wire = Wire('velocity_commands', hold=True)
+    wire.lie = lambda q: np.round(q / 0.01) * 0.01
+    wire.run(0.3)
+    wire.target(wire.q + np.array([0.3, 0.2, -0.1, 0.2, 0.1, 0.2, 0.3]))
+    wire.run(3.0)
+    wire.sent.clear()
+    wire.run(0.5)
+    assert len(wire.sent) > 40
+    assert not np.any([velocity for _, velocity in wire.sent])
+    assert np.abs(wire.q - wire.follower.commanded).max() < 0.01
+
+
 def test_the_last_window_is_sent_after_a_stop():
     wire = Wire(version=Version.BLENDS)
     wire.run(0.3)
@@ -332,6 +345,41 @@ def test_two_publishers_of_the_clock_do_not_fill_the_log():
         wire.run(0.03)
     assert wire.clock.jumps > 5
     assert wire.warnings == ['the simulated clock has jumped: all motion stops']
+
+
+@pytest.mark.parametrize('interface', ['joint_trajectory', 'velocity_commands'])
+def test_two_clocks_that_take_turns_end_the_motion(interface):
+    """Every reading is a jump; an arm that is driven by velocities must not go on."""
+    wire = Wire(interface, graph=GraphTime(lambda t: 1.0, 100.0))
+    wire.run(1.0)
+    wire.target(A)
+    wire.run(0.2)
+    graph, advance = wire.graph, wire.graph.advance
+
+    def two_clocks(real, *passed):
+        advance(real, *passed)
+        graph.shown = graph.now - graph.now % 0.005 + 5.0 * (int(200.0 * graph.now) % 2)
+
+    graph.advance = two_clocks
+    wire.run(0.5)
+    there = wire.q
+    assert np.abs(wire.run(0.3).q - there).max() < 1e-6
+    assert wire.warnings == ['the simulated clock has jumped: all motion stops']
+    assert wire.follower.idle
+
+
+def test_a_clock_that_leaps_is_like_a_late_tick_and_not_fast_for_a_while():
+    wire = Wire('velocity_commands', graph=GraphTime(lambda t: 1.0, 100.0))
+    wire.run(1.0)
+    wire.trajectory(A, B, seconds=3.0)
+    wire.run(0.4)
+    wire.graph.now += 0.9
+    since = len(wire.sent)
+    wire.run(0.4)
+    times, velocities = (np.array(values) for values in zip(*wire.sent[since:], strict=True))
+    lasting = times[3:] - times[:-3]
+    change = np.abs(velocities[3:] - velocities[:-3]) / (lasting + 0.01)[:, None]
+    assert (change / wire.limits.acceleration_now).max() < 1.1
 
 
 @pytest.mark.parametrize('frequency', [10.0, 100.0])
