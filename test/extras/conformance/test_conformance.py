@@ -14,7 +14,7 @@ from support.chains import arm_path
 from support.harness import START_TIMEOUT, until
 from support.ros.cells import NAMES, READY, SIM
 from support.ros.faulty_server import faulty_server, SilenceError
-from support.ros.nodes import LATCHED, NODE
+from support.ros.nodes import LATCHED, NODE, start_panda
 from support.ros.servers import PANDA, TIP
 
 from ik_service.cli.programs import ik_conformance
@@ -55,7 +55,7 @@ def rows(output):
 
 @pytest.mark.dds
 def test_our_node_fails_no_check(bench, tmp_path):
-    node = bench.start(NODE, urdf=str(PANDA), tip_link=TIP)
+    node = start_panda(bench)
     bench.start(SIM, urdf=str(PANDA), initial_positions=', '.join(READY_POSITIONS))
     node.wait_for('compute_cartesian_path is offered', START_TIMEOUT + 300.0)
     bench.service_client(GetMotionPlan, 'plan_kinematic_path', 120.0)  # waits for it

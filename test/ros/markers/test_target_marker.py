@@ -36,7 +36,7 @@ class FakeServer:
     """Keeps markers and moves them, as the server of interactive_markers does."""
 
     def __init__(self, node, namespace):
-        self.namespace = namespace
+        self.node, self.namespace = node, namespace
         self.shown = {}
         self.insertions = 0
         self._pending = {}
@@ -72,14 +72,23 @@ class FakeServer:
         feedback = InteractiveMarkerFeedback(event_type=InteractiveMarkerFeedback.POSE_UPDATE)
         feedback.header.frame_id = self.marker.header.frame_id
         feedback.pose = pose_at(x, y, z)
-        self.marker.pose = feedback.pose
-        self._callback(feedback)
+        self._tell(feedback)
 
     def select(self, title):
         (entry,) = [entry for entry in self.marker.menu_entries if entry.title == title]
         feedback = InteractiveMarkerFeedback(event_type=InteractiveMarkerFeedback.MENU_SELECT)
         feedback.menu_entry_id = entry.id
-        self._callback(feedback)
+        self._tell(feedback)
+
+    def _tell(self, feedback):
+        """Call the node back in its own thread, as the server does."""
+
+        def call():
+            if feedback.event_type == InteractiveMarkerFeedback.POSE_UPDATE:
+                self.marker.pose = feedback.pose
+            self._callback(feedback)
+
+        until(self.node.executor.create_task(call).done, what='the end of the callback')
 
 
 class FakeIkNode(Node):
