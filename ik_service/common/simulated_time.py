@@ -16,7 +16,10 @@ from collections import deque
 from itertools import pairwise
 
 SETTLED = 0.5
-"""Time on a simulated clock below which nothing moves, as its windows would begin before 0 [s]."""
+"""
+Time on a simulated clock below which nothing moves, as its windows would begin before 0 [s]. After
+a jump to there, what moves has to come to rest all the same.
+"""
 
 _SPAN, _FEWEST = 0.25, 3
 """Real time from whose steps the rate is learnt [s], and the least number of steps for that."""
@@ -133,7 +136,7 @@ class SimulatedTime:
         now, since = self.at(real), real - then
         truth = max(c + self._rate * (real - r) for r, c in edges if r >= real - _RECENT)
         behind = self.moment_of(truth) - now
-        if clock < SETTLED:
+        if clock < SETTLED and not self.jumps:
             self._anchor, self._most = (real, now), now
             self._shift = clock - now
             return

@@ -404,6 +404,18 @@ def test_a_clock_that_is_set_back_ends_the_motion(frequency):
     assert_smooth(wire)
 
 
+def test_velocities_end_at_once_where_the_clock_begins_anew():
+    wire = Wire('velocity_commands', graph=GraphTime(lambda t: 1.0, 100.0))
+    wire.run(1.0)
+    wire.target(A)
+    wire.run(0.25)
+    there = wire.q
+    wire.graph.set_back(0.0)
+    wire.run(0.5)
+    assert np.abs(wire.q - there).max() < 0.4  # 0.26 by the ramp
+    assert not wire.sent[-1][1].any()
+
+
 def test_nothing_moves_before_windows_can_begin_after_zero():
     graph = GraphTime(lambda t: 1.0, 100.0)
     graph.now = graph.shown = 0.0
