@@ -238,6 +238,18 @@ def test_commands_keep_the_lead_limit_when_joint_states_are_late(solver, late):
     assert 0.07 < np.abs(rig.path - READY).max() <= 0.1
 
 
+@pytest.mark.parametrize('noise', [0.003, 0.005])
+def test_noise_is_no_motion_of_an_arm_that_stands(solver, noise):
+    rig, random = Rig(solver, READY, velocity_scaling=1.0), np.random.default_rng(0)
+    rig.measure = lambda: rig.follower.set_measured(READY + random.normal(0.0, noise, 7), rig.now)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, (0.2, 0.2, -0.2)))
+    rig.rest(2.5, moves=False)
+    assert 0.08 < np.abs(rig.path - READY).max() < 0.15
+    assert 'has not moved' in rig.follower.drop_reason
+    assert not rig.follower.active
+
+
 def test_a_stuck_arm_is_not_tried_again_by_resume(solver):
     rig = Rig(solver, READY, resume=True)
     rig.measure()

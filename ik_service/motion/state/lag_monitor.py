@@ -22,8 +22,14 @@ _DISPLACED = 2.0  # share of the lag limit at which something else must have mov
 _MOVED_TIME = 0.2  # time for which an arm at rest has to be found elsewhere to count as moved [s]
 _LEVER = 0.2  # motion of a sliding joint that counts as much as a radian [m]
 
-_PROGRESS = 0.004
-"""Motion of a joint that does not stand still [rad], more than the noise of most encoders."""
+_PROGRESS, _COARSEST = 0.004, 0.02
+"""
+Motion of a joint that does not stand still [rad], more than the noise of most encoders; and where
+there is more noise, at most.
+"""
+
+_NOISES, _FORGETTING = 5.0, 0.1
+"""Standard deviations of noise that are no motion, and share of the newest state in them."""
 
 _STANDING = 0.05
 """Time without progress after which a joint stands still [s]: more than the delay of most arms."""
@@ -57,23 +63,29 @@ class _Joint:
     :ivar still_distance: how far it was from its command then [rad] or [m].
     :ivar rest_distance: how far it was from its command when that came to rest [rad] or [m].
     :ivar moves: whether it was seen to move since something asks it to.
+    :ivar variance: variance of the noise of its measured positions [rad²] or [m²].
+    :ivar progress: motion that is none of noise [rad] or [m].
+    :ivar last: where it was measured last, and by how much that had changed [rad] or [m].
     """
 
     index: int
     name: str
     speed: float
     lever: float
+    variance: float = 0.0
+    progress: float = 0.0
     distance: float = 0.0
     still: float = math.nan
     still_since: float = math.nan
     still_distance: float = 0.0
     rest_distance: float = 0.0
     moves: bool = False
+    last: tuple[float, float] = (math.nan, math.nan)
 
     @property
     def left_behind(self) -> bool:
         """Whether the commands have moved away from it while it stood still."""
-        return self.distance - self.still_distance > _PROGRESS * self.lever
+        return self.distance - self.still_distance > self.progress
 
     def note(self, measured: float, measured_at: float, near: float) -> None:
         """
@@ -81,13 +93,23 @@ class _Joint:
 
         :param near: distance from its command up to which nothing asks it to move [rad].
         """
-        step = _PROGRESS * self.lever
+        self._note_noise(measured)
         # A joint that nothing asks to move makes no progress, and needs none.
         asked = self.distance > near * self.lever
-        if not (asked and abs(measured - self.still) <= step):
+        if not (asked and abs(measured - self.still) <= self.progress):
             self.moves = asked and not math.isnan(self.still)
             self.still, self.still_since = measured, measured_at
             self.still_distance = self.distance
+
+    def _note_noise(self, measured: float) -> None:
+        """Note its noise, by second differences: a steady motion has none."""
+        change = measured - self.last[0]
+        bend = change - self.last[1]
+        self.last = measured, change
+        if not math.isnan(bend):
+            self.variance += _FORGETTING * (bend * bend / 6.0 - self.variance)
+        noise = _NOISES * math.sqrt(self.variance)
+        self.progress = min(max(noise, _PROGRESS * self.lever), _COARSEST * self.lever)
 
 
 class LagMonitor:
@@ -104,7 +126,8 @@ class LagMonitor:
         kinds = [chain.robot.joints[name].type for name in chain.joint_names]
         levers = [_LEVER if kind is JointType.PRISMATIC else 1.0 for kind in kinds]
         parts = zip(chain.joint_names, speeds.tolist(), levers, strict=True)
-        self._movable = [(i, *part) for i, part in enumerate(parts) if part[1] > 0.0]
+        movable = [(i, *part) for i, part in enumerate(parts) if part[1] > 0.0]
+        self._joints = [_Joint(*joint) for joint in movable]
         self.reset()
 
     def reset(self) -> None:
@@ -114,7 +137,10 @@ class LagMonitor:
         self._moved_since: float | None = None
         self._lag, self._lead_pace = 0.0, 1.0
         self._nearest = math.inf  # distance from a command at rest [rad], of the worst joint
-        self._joints = [_Joint(*joint) for joint in self._movable]
+        self._joints = [
+            _Joint(joint.index, joint.name, joint.speed, joint.lever, joint.variance)
+            for joint in self._joints
+        ]
         self._measured_at, self._at_rest_since = -math.inf, math.inf
 
     @property
