@@ -68,7 +68,28 @@ def trees() -> dict[str, iks.KinematicTree]:
         'upper body, a hand and the other in it': body.tree('pelvis', ['left_grip', pair]),
         'upper body, both hands and the head': body.tree('pelvis', [*pair, 'head']),
         'two pandas on a turning column': pandas.tree('column', tips),
+        **{f'{count} random arms on a torso': random_arms(count) for count in (2, 4, 6)},
     }
+
+
+def random_arms(count: int) -> iks.KinematicTree:
+    """Arms of six joints on a torso of three, all of random geometry."""
+    rng = np.random.default_rng(0)
+    links, joints = ['base'], []
+
+    def limb(name: str, parent: str, length: int) -> str:
+        for i in range(length):
+            xyz, rpy = rng.uniform(-0.3, 0.3, 3), rng.uniform(-np.pi, np.pi, 3)
+            limits = (-rng.uniform(0.5, 3.1), rng.uniform(0.5, 3.1))
+            joints.append(joint_xml(f'{name}{i}', parent, f'{name}_{i}', xyz, rpy, limits))
+            parent = f'{name}_{i}'
+            links.append(parent)
+        return parent
+
+    torso = limb('torso', 'base', 3)
+    tips = [limb(f'arm{k}', torso, 6) for k in range(count)]
+    parts = [*(f'<link name="{link}"/>' for link in links), *joints]
+    return iks.Robot.from_urdf(f'<robot name="arms">{"".join(parts)}</robot>').tree('base', tips)
 
 
 def two_pandas() -> str:

@@ -1,13 +1,23 @@
 """Several tips: solved together, honest, and refused where there is no sense."""
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 import math
 import pickle
 import threading
 
 import numpy as np
 import pytest
-from support.chains import arm, arm_path, postures, rotation, transform, within_limits
+from support.chains import (
+    arm,
+    arm_path,
+    joint_xml,
+    limit_xml,
+    postures,
+    robot_xml,
+    rotation,
+    transform,
+    within_limits,
+)
 
 import ik_service as iks
 from ik_service import IkStatus
@@ -167,6 +177,41 @@ def test_arm_that_has_arrived_stays():
             if any(np.array_equal(starts[1][left], end[left]) for end in ends):
                 return
     pytest.fail('no search began with the left arm where it was')
+
+
+def six_arms():
+    """Six arms of six joints on a torso of three, of random geometry."""
+    rng = np.random.default_rng(0)
+    links, joints = ['base'], []
+
+    def add(name, parent):
+        xyz = rng.uniform(-0.3, 0.3, 3)
+        rpy = rng.choice([0.0, np.pi / 2, -np.pi / 2], 3)
+        limits = limit_xml(-rng.uniform(0.5, 3.1), rng.uniform(0.5, 3.1))
+        joints.append(joint_xml(f'{name}_joint', 'revolute', parent, name, xyz, rpy, inner=limits))
+        links.append(name)
+        return name
+
+    torso = reduce(lambda parent, i: add(f'torso{i}', parent), range(3), 'base')
+    tips = [
+        reduce(lambda parent, i, k=k: add(f'arm{k}_{i}', parent), range(6), torso)
+        for k in range(6)
+    ]
+    return iks.Robot.from_urdf(robot_xml(links, joints)).tree('base', tips)
+
+
+def test_a_torso_stays_while_one_of_many_arms_is_away():
+    """To draw the joints that all arms share anew loses the arms that have arrived, too."""
+    tree = six_arms()
+    solver = iks.Solver(tree, options=iks.IkOptions(timeout=60.0))
+    solved = 0
+    for q, seed in zip(postures(tree, 20, 1), postures(tree, 20, 2), strict=True):
+        targets = tree.forward(q)
+        result = solver.solve(targets, seed)
+        if result.success:
+            assert_reached(tree, targets, result)
+            solved += 1
+    assert solved >= 17
 
 
 def test_same_request_gives_the_same_answer_in_every_thread():

@@ -243,8 +243,12 @@ def point_offset(frame, goal):
 
 # Errors [m] and [rad] below which a tip has arrived but for the effect of the others on it.
 _CLOSE = 0.02
+# Share of the error of a tip below which another one on some of the same joints is only held off.
+_HELD_OFF = 0.3
 # Share of the starts at which no joint is kept: where one tip is can hinder another.
 _ALL_AT_ONCE = 0.05
+# Column of ``work.reached`` with whether a tip has arrived, or is held off.
+_ARRIVED = 2
 
 
 @variant(random_start, TreeArrays)
@@ -254,35 +258,55 @@ def _tree_random_start(chain, settings, work, radius):
 
     Those that move only tips that have arrived keep the position that the last search found for
     them: to find all tips at once by chance would take as many searches as the product of those
-    that each of them needs.
+    that each of them needs. So do, the more often the more tips there are, those that move some
+    tip that has arrived, such as the joints of a torso: without them all arms would be lost again.
     """
     last_frame(chain, work.q, work.axes, work.frame)
     errors(settings, work)
-    waits = radius == math.inf and _any_away(work) and uniform(work.random) > _ALL_AT_ONCE
+    waits = radius == math.inf and _any_away(chain, work) and uniform(work.random) > _ALL_AT_ONCE
+    shared = uniform(work.random) * work.reached.shape[0] > 1.0
     for i in range(work.q.shape[0]):
-        if not (waits and _moves_arrived_only(chain, work, i)):
+        if not (waits and _is_kept(chain, work, i, shared)):
             work.q[i] = random_position(chain, work, radius, i)
 
 
 @inner_kernel
-def _any_away(work):
-    """Return whether some tip has not arrived."""
+def _any_away(chain, work):
+    """Write which tips have arrived, or are held off by others; return whether some are away."""
+    away = False
     for tip in range(work.reached.shape[0]):
-        if not _arrived(work, tip):
+        error = _error(work, tip)
+        arrived = error < _CLOSE
+        for other in range(work.reached.shape[0]):
+            if not arrived and error < _HELD_OFF * _error(work, other):
+                arrived = _share_joints(chain, tip, other)
+        work.reached[tip, _ARRIVED] = arrived
+        away |= not arrived
+    return away
+
+
+@inner_kernel
+def _error(work, tip):
+    """Return the larger one of both errors of a tip [m] or [rad]."""
+    return max(work.reached[tip, 0], work.reached[tip, 1])
+
+
+@inner_kernel
+def _share_joints(chain, tip, other):
+    """Return whether a variable moves both of two tips."""
+    for i in range(chain.moves.shape[1]):
+        if chain.moves[tip, i] != 0.0 and chain.moves[other, i] != 0.0:
             return True
     return False
 
 
 @inner_kernel
-def _arrived(work, tip):
-    """Return whether a tip has arrived, or nearly."""
-    return work.reached[tip, 0] < _CLOSE and work.reached[tip, 1] < _CLOSE
-
-
-@inner_kernel
-def _moves_arrived_only(chain, work, i):
-    """Return whether every tip that a variable moves has arrived."""
+def _is_kept(chain, work, i, shared):
+    """Return whether every tip that a variable moves has arrived, or some where ``shared``."""
+    some, every = False, True
     for tip in range(work.reached.shape[0]):
-        if chain.moves[tip, i] != 0.0 and not _arrived(work, tip):
-            return False
-    return True
+        if chain.moves[tip, i] != 0.0:
+            arrived = work.reached[tip, _ARRIVED] != 0.0
+            some |= arrived
+            every &= arrived
+    return some if shared else every
