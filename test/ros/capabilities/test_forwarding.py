@@ -289,6 +289,7 @@ def test_what_is_no_name_of_an_action_is_told(bench, panda_urdf, name):
 def test_nothing_is_commanded_after_a_stop_before_the_controller_has_ended(setup, controller):
     controller.lingers = True
     goal = setup.send(controller)
+    goal.has_begun()  # so the node knows that it is accepted
     assert 'may still move the arm: cancellation of its goal was requested' in setup.stop()
     targets = setup.bench.publisher(PoseStamped, 'target_pose')
     targets.publish(target_above())
