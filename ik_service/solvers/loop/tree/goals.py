@@ -10,7 +10,7 @@ import math
 
 from ik_service.jit.compile import inlined_kernel, inner_kernel, variant
 from ik_service.kinematics.joint_path import ChainArrays
-from ik_service.kinematics.kernels import last_frame
+from ik_service.kinematics.kernels import copy_vector, last_frame
 from ik_service.kinematics.pose_error import frame_error, transform_fault
 from ik_service.kinematics.tree import TreeArrays
 from ik_service.solvers.loop.iteration import beyond_reach, errors, errors_at, goal_fault, set_goal
@@ -260,14 +260,26 @@ def _tree_random_start(chain, settings, work, radius):
     them: to find all tips at once by chance would take as many searches as the product of those
     that each of them needs. So do, the more often the more tips there are, those that move some
     tip that has arrived, such as the joints of a torso: without them all arms would be lost again.
+    Of as many postures as there are tips the one of least cost is taken: tips that are far away
+    take the others along.
     """
     last_frame(chain, work.q, work.axes, work.frame)
     errors(settings, work)
     waits = radius == math.inf and _any_away(chain, work) and uniform(work.random) > _ALL_AT_ONCE
     shared = uniform(work.random) * work.reached.shape[0] > 1.0
-    for i in range(work.q.shape[0]):
-        if not (waits and _is_kept(chain, work, i, shared)):
-            work.q[i] = random_position(chain, work, radius, i)
+    lowest = math.inf
+    for draw in range(work.reached.shape[0]):
+        for i in range(work.q.shape[0]):
+            if not (waits and _is_kept(chain, work, i, shared)):
+                work.q[i] = random_position(chain, work, radius, i)
+        last_frame(chain, work.q, work.axes, work.frame)
+        _, _, cost = errors(settings, work)
+        if draw == 0 or cost < lowest:
+            lowest = cost
+            copy_vector(work.q, work.best_q)
+        if radius < math.inf:
+            break
+    copy_vector(work.best_q, work.q)
 
 
 @inner_kernel
