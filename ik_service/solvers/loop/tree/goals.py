@@ -258,38 +258,38 @@ def _tree_random_start(chain, settings, work, radius):
 
     Those that move only tips that have arrived keep the position that the last search found for
     them: to find all tips at once by chance would take as many searches as the product of those
-    that each of them needs. So do, the more often the more tips there are, those that move some
-    tip that has arrived, such as the joints of a torso: without them all arms would be lost again.
-    Of as many postures as there are tips the one of least cost is taken: tips that are far away
-    take the others along.
+    that each of them needs. Of three tips and more, the joints that move some tip that has arrived
+    are often kept, too, such as those of a torso: without them all arms would be lost again. The
+    start is the one of least cost of several postures then: tips far away take the others along.
     """
     last_frame(chain, work.q, work.axes, work.frame)
     errors(settings, work)
+    tips = work.reached.shape[0]
     waits = radius == math.inf and _any_away(chain, work) and uniform(work.random) > _ALL_AT_ONCE
-    shared = uniform(work.random) * work.reached.shape[0] > 1.0
+    shared = tips > 2 and uniform(work.random) * tips > 2.0
     lowest = math.inf
-    for draw in range(work.reached.shape[0]):
+    for draw in range(max(tips - 1, 1)):
         for i in range(work.q.shape[0]):
             if not (waits and _is_kept(chain, work, i, shared)):
                 work.q[i] = random_position(chain, work, radius, i)
+        if tips <= 2 or radius < math.inf:
+            return
         last_frame(chain, work.q, work.axes, work.frame)
         _, _, cost = errors(settings, work)
         if draw == 0 or cost < lowest:
             lowest = cost
             copy_vector(work.q, work.best_q)
-        if radius < math.inf:
-            break
     copy_vector(work.best_q, work.q)
 
 
 @inner_kernel
 def _any_away(chain, work):
     """Write which tips have arrived, or are held off by others; return whether some are away."""
-    away = False
-    for tip in range(work.reached.shape[0]):
+    away, tips = False, work.reached.shape[0]
+    for tip in range(tips):
         error = _error(work, tip)
         arrived = error < _CLOSE
-        for other in range(work.reached.shape[0]):
+        for other in range(tips if tips > 2 else 0):
             if not arrived and error < _HELD_OFF * _error(work, other):
                 arrived = _share_joints(chain, tip, other)
         work.reached[tip, _ARRIVED] = arrived
