@@ -299,6 +299,8 @@ def test_a_controller_that_blends_is_asked_and_gets_few_windows(bench, chain):
         rig.go_to(rig.pose(*OFFSET))
         rig.node.wait_for('test_client blends trajectories', 60.0)
         assert rig.report()['new windows are'] == 'blended'
+        rig.commands.clear()  # on a busy machine the answer comes during the first motion
+        rig.go_to(rig.pose(*FAR))
         assert set(arm.controller.refused) <= LATE
         sent = [stamp_seconds(message.header.stamp) for message in rig.commands.messages]
         assert 10 < np.median(1.0 / np.diff(sent)) < 40
