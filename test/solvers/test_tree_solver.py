@@ -1,6 +1,6 @@
 """Several tips: solved together, honest, and refused where there is no sense."""
 
-from functools import lru_cache, reduce
+from functools import lru_cache
 import math
 import pickle
 import threading
@@ -184,19 +184,19 @@ def six_arms():
     rng = np.random.default_rng(0)
     links, joints = ['base'], []
 
-    def add(name, parent):
-        xyz = rng.uniform(-0.3, 0.3, 3)
-        rpy = rng.choice([0.0, np.pi / 2, -np.pi / 2], 3)
-        limits = limit_xml(-rng.uniform(0.5, 3.1), rng.uniform(0.5, 3.1))
-        joints.append(joint_xml(f'{name}_joint', 'revolute', parent, name, xyz, rpy, inner=limits))
-        links.append(name)
-        return name
+    def limb(name, parent, length):
+        for i in range(length):
+            xyz = rng.uniform(-0.3, 0.3, 3)
+            rpy = rng.choice([0.0, np.pi / 2, -np.pi / 2], 3)
+            inner = limit_xml(-rng.uniform(0.5, 3.1), rng.uniform(0.5, 3.1))
+            link = f'{name}_{i}'
+            joints.append(joint_xml(f'{name}{i}', 'revolute', parent, link, xyz, rpy, inner=inner))
+            links.append(link)
+            parent = link
+        return parent
 
-    torso = reduce(lambda parent, i: add(f'torso{i}', parent), range(3), 'base')
-    tips = [
-        reduce(lambda parent, i, k=k: add(f'arm{k}_{i}', parent), range(6), torso)
-        for k in range(6)
-    ]
+    torso = limb('torso', 'base', 3)
+    tips = [limb(f'arm{k}', torso, 6) for k in range(6)]
     return iks.Robot.from_urdf(robot_xml(links, joints)).tree('base', tips)
 
 

@@ -267,12 +267,13 @@ def _tree_random_start(chain, settings, work, radius):
     tips = work.reached.shape[0]
     waits = radius == math.inf and _any_away(chain, work) and uniform(work.random) > _ALL_AT_ONCE
     shared = tips > 2 and uniform(work.random) * tips > 2.0
+    draws = tips - 1 if tips > 2 and radius == math.inf else 1
     lowest = math.inf
-    for draw in range(max(tips - 1, 1)):
+    for draw in range(draws):
         for i in range(work.q.shape[0]):
             if not (waits and _is_kept(chain, work, i, shared)):
                 work.q[i] = random_position(chain, work, radius, i)
-        if tips <= 2 or radius < math.inf:
+        if draws == 1:
             return
         last_frame(chain, work.q, work.axes, work.frame)
         _, _, cost = errors(settings, work)
