@@ -10,7 +10,7 @@ import numpy as np
 
 from ik_service.arm.arm import Arm
 from ik_service.arm.postures import check_lengths, check_near, FARTHEST, MOST_NAMES
-from ik_service.common.resolution import Resolution
+from ik_service.common.measurement_errors import MeasurementErrors
 
 _KEPT_NAME_LISTS = 64  # likewise, of joints whose states were chosen
 _LONGEST_KEPT = 1000  # names; longer lists are resolved anew
@@ -24,7 +24,7 @@ class MeasuredState:
     that the robot does not have are left out, and those never measured are at rest.
 
     :param previous: measurements of the arm before; those of joints by the same name are kept.
-    :ivar resolution: resolution of the full posture.
+    :ivar errors: errors of the positions in the full posture.
     """
 
     def __init__(self, arm: Arm, previous: MeasuredState | None = None) -> None:
@@ -35,7 +35,7 @@ class MeasuredState:
         self._arrivals = np.full(len(self._positions), -math.inf)
         self._velocities = np.full(len(self._positions), math.nan)
         self._known: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray]] = {}
-        self.resolution = Resolution(len(self._positions))
+        self.errors = MeasurementErrors(len(self._positions))
         if previous is not None:
             self._keep(previous)
 
@@ -76,7 +76,7 @@ class MeasuredState:
         with self._lock:
             self._positions[indices], self._velocities[indices] = numbers, speeds
             self._arrivals[indices] = now
-            self.resolution.update(self._positions.copy())
+            self.errors.update(numbers, indices)
         if far is not None:
             self._refuse(*far)
 

@@ -12,12 +12,13 @@ itself: the target is dropped, and the next one starts where the arm is by then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 import threading
 
 import numpy as np
 
+from ik_service.common.measurement_errors import JointErrors
 from ik_service.common.quoting import quote, safe_repr
 from ik_service.exceptions import ArgumentError, TargetRefusedError
 from ik_service.kinematics.chain import KinematicChain
@@ -36,6 +37,7 @@ from ik_service.motion.state.joint_state_tracker import (
     JointStateTracker,
     stands,
     stands_by,
+    unsure,
 )
 from ik_service.motion.state.lag_monitor import LagMonitor
 from ik_service.motion.tracking.moving_goal import MovingGoal
@@ -212,6 +214,7 @@ class TargetFollower:
     :param bounds: limits of the joints beyond those of the URDF, such as of acceleration and jerk
         (:func:`~ik_service.model.joint_limits_file.load_joint_limits`); None for none.
     :param commanders: others that may command the arm; None for nobody.
+    :param errors: returns the errors of the joint states; None to learn them here.
     :param settings: fields of :class:`FollowerSettings`; :meth:`tick` is called at its ``rate``.
     :raises ArgumentError: the solver is none, or for several tips.
     :raises OptionError: naming the setting whose value cannot be.
@@ -235,6 +238,7 @@ class TargetFollower:
         collisions: CollisionTest | None = None,
         bounds: MotionBounds | None = None,
         commanders: OtherCommanders | None = None,
+        errors: Callable[[], JointErrors] | None = None,
         **settings: float,
     ) -> None:
         if not (isinstance(solver, Solver) and isinstance(solver.chain, KinematicChain)):
@@ -247,7 +251,7 @@ class TargetFollower:
         self._collisions = collisions or NoCollisionTest()
         self._guard, self._bounds = CollisionGuard(chain, self._collisions), bounds
         self._goals, self._stream = GoalStore(), CommandStream()
-        self._arm = JointStateTracker(chain, joint_speeds(chain))
+        self._arm = JointStateTracker(chain, joint_speeds(chain), errors)
         self.limits: MotionLimits
         self._configure(FollowerSettings().changed(settings))
         self._passage = SingularPassage(solver, self.limits.velocity)
@@ -816,9 +820,10 @@ class TargetFollower:
         """Note where the arm comes to rest after the last command; others may move it later."""
         if self._stream.gate.elapsed(now) > _RECENT:
             return
-        arm, rested = self._arm, self._rested
-        here, steps = arm.position(), arm.resolution.steps
-        if rested is None or not (self._settled or stands(here, rested, arm.noise, steps).all()):
+        arm, here, rested = self._arm, self._arm.position(), self._rested
+        if rested is None or not (
+            self._settled or stands(here, rested, arm.noise, arm.errors).all()
+        ):
             self._rested, self._rested_at = here, arm.measured_at
         goal = self._goals.current
         if goal is not None and not goal.commands:  # whatever moves the arm by now is another
@@ -887,8 +892,9 @@ class TargetFollower:
         stream, settings, period = self._stream, self.settings, 1.0 / self.settings.rate
         commanded = stream.q
         assert commanded is not None
-        since, resting = self._arm.measured_at, stream.at_rest
-        self._lag.update(commanded, measured, since, resting, settings, self.limits, now)
+        arm, resting, limits = self._arm, stream.at_rest, self.limits
+        noise, since = arm.errors.noise, arm.measured_at
+        self._lag.update(commanded, measured, noise, since, resting, settings, limits, now)
         if self._lag.displaced:
             self.displacements += 1
             return self._give_up('something else has moved the arm', now)
@@ -1025,15 +1031,16 @@ class TargetFollower:
         arm, gate = self._arm, self._stream.gate
         if not len(gate.q):
             return None
-        here = arm.position()
+        here, errors = arm.position(), arm.errors
         last = arm.unwrapped(gate.q, here)
         settles = gate.elapsed(now) <= _RECENT and (self._rested is None or not self._settled)
-        if settles and (np.abs(here - last) <= arm.noise).all():
+        near = np.maximum(arm.noise, unsure(arm.noise, errors))
+        if settles and (np.abs(here - last) <= near).all():
             return last
         if self._rested is None:
             return None
         rested = arm.unwrapped(self._rested, here)
-        by_it = stands_by(last, here, rested, arm.noise, arm.resolution.steps)
+        by_it = stands_by(last, here, rested, arm.noise, errors)
         return last if by_it.all() else None
 
     def _state_with(self, goal: MotionGoal) -> FollowerState:

@@ -250,6 +250,39 @@ def test_noise_is_no_motion_of_an_arm_that_stands(solver, noise):
     assert not rig.follower.active
 
 
+@pytest.mark.parametrize('noise', [0.003, 0.02])
+def test_noise_is_no_motion_of_a_sagging_arm_between_two_motions(solver, noise):
+    rig, random = Rig(solver, READY), np.random.default_rng(0)
+    sag = np.array([0.0, 0.03, 0.0, 0.03, 0.0, 0.0, 0.0])
+
+    def measure():
+        rig.follower.set_measured(rig.q + sag + random.normal(0.0, noise, 7), rig.now)
+
+    rig.measure = measure
+    ends = []
+    for k in range(12):
+        began = len(rig.commands)
+        rig.follower.set_target(pose_beside(solver, READY, (0.03 * (-1) ** k, 0.02, 0.0)))
+        rig.tick_until(FollowerState.RELEASED)
+        rig.rest(0.1 * random.uniform(1.0, 15.0))
+        ends.append((rig.commands[began].q, rig.commands[-1].q))
+    firsts, lasts = zip(*ends, strict=True)
+    np.testing.assert_array_equal(firsts[1:], lasts[:-1])
+
+
+def test_one_wrong_state_before_a_silence_is_no_motion_by_somebody_else(solver):
+    rig = Rig(solver, READY, hold=True)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.1, 0.0)))
+    rig.tick_until(FollowerState.REACHED)
+    rig.rest(0.5)
+    rig.follower.set_measured(rig.q + 0.1, rig.now)
+    rig.rest(0.4, measured=False)
+    rig.rest(0.5)
+    assert rig.follower.displacements == 0
+    assert rig.follower.state is FollowerState.REACHED
+
+
 def test_a_stuck_arm_is_not_tried_again_by_resume(solver):
     rig = Rig(solver, READY, resume=True)
     rig.measure()
@@ -535,13 +568,13 @@ def test_no_start_is_a_jump_whatever_stops_the_motion(solver, seed):
 
 def test_commands_wait_for_an_arm_that_lags_and_one_at_twice_the_limit_was_moved(panda):
     settings, monitor = FollowerSettings(), LagMonitor(panda, panda.velocity)
-    limits = settings.motion_limits(panda)
+    limits, still = settings.motion_limits(panda), np.zeros(panda.n)
     shares = 0.5, 0.75, 0.89, 0.91, 0.51, 0.49, 1.0, 1.99, 2.01
     found = []
     for k, share in enumerate(shares):
         measured, now = np.full(panda.n, 0.01 * k), 5.0 + 0.01 * k
         commanded = measured + share * settings.lag_limit * panda.velocity * np.eye(panda.n)[0]
-        monitor.update(commanded, measured, now, False, settings, limits, now)
+        monitor.update(commanded, measured, still, now, False, settings, limits, now)
         found.append((round(monitor.pace, 6), monitor.lagging, monitor.displaced))
     paces = 1.0, 0.5, 0.22, 0.18, 0.98, 1.0, 0.0, 0.0, 0.0
     assert [pace for pace, _, _ in found] == list(paces)

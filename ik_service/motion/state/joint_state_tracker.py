@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ik_service.common.arguments import check_time
-from ik_service.common.resolution import Resolution
+from ik_service.common.measurement_errors import JointErrors, MeasurementErrors
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import JointSpace
 from ik_service.model.joint import JointType
@@ -365,6 +365,8 @@ _AWAITED = 1.0  # time for which a motion waits for states to start from, or for
 _SUSPENDED = 0.1
 """Time without a tick after which the process, and not the source of states, was away [s]."""
 
+_MOST_NOISE = 4.0  # largest noise that is allowed for, in distances that mean nothing
+
 _SAG = 2.0
 """Distance from its last command at which an arm may stand, in those of noise: 0.05 rad, 6 mm."""
 
@@ -375,17 +377,27 @@ def noise_of(joints: JointSpace) -> np.ndarray:
     return np.array([FINE_LINEAR if kind is JointType.PRISMATIC else FINE for kind in kinds])
 
 
+def unsure(noise: np.ndarray, errors: JointErrors) -> np.ndarray:
+    """Return how far joints (n,) may seem to be from where they are; as for `stands_by`."""
+    unsure: np.ndarray = np.minimum(_SWAY_OF_NOISE * errors.noise, _MOST_NOISE * noise)
+    return unsure
+
+
 def stands(
-    here: np.ndarray, rested: np.ndarray, noise: np.ndarray, steps: np.ndarray
+    here: np.ndarray, rested: np.ndarray, noise: np.ndarray, errors: JointErrors
 ) -> np.ndarray:
     """Return which joints (n,) stand where they have rested; arguments as for `stands_by`."""
-    still = np.minimum(np.maximum(_STANDS * noise, _FLICKER * steps), noise)
-    mask: np.ndarray = np.abs(here - rested) <= still
+    still = np.minimum(np.maximum(_STANDS * noise, _FLICKER * errors.steps), noise)
+    mask: np.ndarray = np.abs(here - rested) <= np.maximum(still, unsure(noise, errors))
     return mask
 
 
 def stands_by(
-    last: np.ndarray, here: np.ndarray, rested: np.ndarray, noise: np.ndarray, steps: np.ndarray
+    last: np.ndarray,
+    here: np.ndarray,
+    rested: np.ndarray,
+    noise: np.ndarray,
+    errors: JointErrors,
 ) -> np.ndarray:
     """
     Return which joints (n,) stand by their last command, where a little sag is no motion.
@@ -394,10 +406,10 @@ def stands_by(
     :param here: (n,) where they are.
     :param rested: (n,) where they were after it.
     :param noise: (n,) of :func:`noise_of`.
-    :param steps: (n,) of the :class:`Resolution` of what is measured.
+    :param errors: of what is measured.
     """
-    mask: np.ndarray = np.abs(here - last) <= _SAG * noise
-    return mask & stands(here, rested, noise, steps)
+    mask: np.ndarray = np.abs(here - last) <= _SAG * noise + unsure(noise, errors)
+    return mask & stands(here, rested, noise, errors)
 
 
 class JointStateTracker:
@@ -405,14 +417,19 @@ class JointStateTracker:
     Tracker of the measured state of a chain.
 
     :param speeds: (n,) its joints' velocity limits [rad/s] or [m/s].
+    :param errors: returns the errors of the states; None to learn them here.
     :ivar measured: (n,) the last state that is believed [rad] or [m]; None before the first.
     :ivar measured_at: when that was measured [s].
     :ivar noise: (n,) distances that mean nothing [rad] or [m]; inf for joints that never move.
-    :ivar resolution: resolution of the states.
     :ivar reason: why it cannot be relied on, as of the last :meth:`fault`; empty when it can.
     """
 
-    def __init__(self, chain: KinematicChain, speeds: np.ndarray) -> None:
+    def __init__(
+        self,
+        chain: KinematicChain,
+        speeds: np.ndarray,
+        errors: Callable[[], JointErrors] | None = None,
+    ) -> None:
         unlimited = np.isinf(chain.lower) & np.isinf(chain.upper)
         self._turn = np.where(unlimited, chain.arrays.turn, 0.0)
         self._turns = bool(self._turn.any())
@@ -422,7 +439,8 @@ class JointStateTracker:
         self._plausibility = PlausibilityMonitor(chain.joint_names, speeds, noise, turns)
         self.noise = np.where(speeds > 0.0, noise, np.inf)  # the others are not waited for
         self._rest = RestMonitor(chain.joint_names, self.noise)
-        self.resolution = Resolution(chain.n)
+        self._errors, self._learns = MeasurementErrors(chain.n), errors is None
+        self._errors_of_states = errors or self._errors.of
         self._restless: tuple[float, float] | None = None
         self._received: np.ndarray | None = None
         self._received_at = 0.0
@@ -439,6 +457,11 @@ class JointStateTracker:
     def contradictory(self) -> bool:
         """Whether there must be two sources of states that contradict each other."""
         return self._plausibility.contradictory
+
+    @property
+    def errors(self) -> JointErrors:
+        """The errors of the states."""
+        return self._errors_of_states()
 
     @property
     def current(self) -> bool:
@@ -458,7 +481,8 @@ class JointStateTracker:
         """
         check_time(now, 'now')
         self._received = q = self._continued(q, now)
-        self.resolution.update(q)
+        if self._learns:
+            self._errors.update(q)
         self._rest.update(q, now)
         if not self._plausibility.update(q, now):
             self.reason = self._plausibility.doubt

@@ -28,8 +28,7 @@ Motion of a joint that does not stand still [rad], more than the noise of most e
 there is more noise, at most.
 """
 
-_NOISES, _FORGETTING = 5.0, 0.1
-"""Standard deviations of noise that are no motion, and share of the newest state in them."""
+_NOISES = 5.0  # standard deviations of noise that are no motion
 
 _STANDING = 0.05
 """Time without progress after which a joint stands still [s]: more than the delay of most arms."""
@@ -63,16 +62,13 @@ class _Joint:
     :ivar still_distance: how far it was from its command then [rad] or [m].
     :ivar rest_distance: how far it was from its command when that came to rest [rad] or [m].
     :ivar moves: whether it was seen to move since something asks it to.
-    :ivar variance: variance of the noise of its measured positions [rad²] or [m²].
     :ivar progress: motion that is none of noise [rad] or [m].
-    :ivar last: where it was measured last, and by how much that had changed [rad] or [m].
     """
 
     index: int
     name: str
     speed: float
     lever: float
-    variance: float = 0.0
     progress: float = 0.0
     distance: float = 0.0
     still: float = math.nan
@@ -80,36 +76,26 @@ class _Joint:
     still_distance: float = 0.0
     rest_distance: float = 0.0
     moves: bool = False
-    last: tuple[float, float] = (math.nan, math.nan)
 
     @property
     def left_behind(self) -> bool:
         """Whether the commands have moved away from it while it stood still."""
         return self.distance - self.still_distance > self.progress
 
-    def note(self, measured: float, measured_at: float, near: float) -> None:
+    def note(self, measured: float, measured_at: float, near: float, noise: float) -> None:
         """
         Note where it was measured [rad] or [m], and when [s], after its distance.
 
         :param near: distance from its command up to which nothing asks it to move [rad].
+        :param noise: standard deviation of the noise in that [rad] or [m].
         """
-        self._note_noise(measured)
+        self.progress = min(max(_NOISES * noise, _PROGRESS * self.lever), _COARSEST * self.lever)
         # A joint that nothing asks to move makes no progress, and needs none.
         asked = self.distance > near * self.lever
         if not (asked and abs(measured - self.still) <= self.progress):
             self.moves = asked and not math.isnan(self.still)
             self.still, self.still_since = measured, measured_at
             self.still_distance = self.distance
-
-    def _note_noise(self, measured: float) -> None:
-        """Note its noise, by second differences: a steady motion has none."""
-        change = measured - self.last[0]
-        bend = change - self.last[1]
-        self.last = measured, change
-        if not math.isnan(bend):
-            self.variance += _FORGETTING * (bend * bend / 6.0 - self.variance)
-        noise = _NOISES * math.sqrt(self.variance)
-        self.progress = min(max(noise, _PROGRESS * self.lever), _COARSEST * self.lever)
 
 
 class LagMonitor:
@@ -138,8 +124,7 @@ class LagMonitor:
         self._lag, self._lead_pace = 0.0, 1.0
         self._nearest = math.inf  # distance from a command at rest [rad], of the worst joint
         self._joints = [
-            _Joint(joint.index, joint.name, joint.speed, joint.lever, joint.variance)
-            for joint in self._joints
+            _Joint(joint.index, joint.name, joint.speed, joint.lever) for joint in self._joints
         ]
         self._measured_at, self._at_rest_since = -math.inf, math.inf
 
@@ -191,6 +176,7 @@ class LagMonitor:
         self,
         commanded: np.ndarray,
         measured: np.ndarray,
+        noise: np.ndarray,
         measured_at: float,
         at_rest: bool,
         settings: FollowerSettings,
@@ -202,12 +188,13 @@ class LagMonitor:
 
         :param commanded: (n,) where the arm shall be [rad] or [m].
         :param measured: (n,) where it is [rad] or [m].
+        :param noise: (n,) standard deviations of the noise in that [rad] or [m].
         :param measured_at: when that was measured, on a monotonic clock [s].
         :param at_rest: whether the commands stand still.
         """
         # Plain numbers: for so few of them arrays would take ten times as long.
         fresh, self._measured_at = measured_at > self._measured_at, measured_at
-        positions, lag, off = measured.tolist(), 0.0, 0.0
+        positions, noises, lag, off = measured.tolist(), noise.tolist(), 0.0, 0.0
         distances = np.abs(commanded - measured).tolist()
         # An arm near commands at rest has arrived: it may sag, or stick, for as long as they rest.
         near = max(settings.moved_limit, _PROGRESS) if at_rest else _PROGRESS
@@ -222,11 +209,11 @@ class LagMonitor:
             lag = max(lag, distance / max(joint.speed, _SLOWEST * joint.lever))
             off = max(off, distance / joint.lever)
             if fresh:
-                joint.note(positions[joint.index], measured_at, near)
+                joint.note(positions[joint.index], measured_at, near, noises[joint.index])
         self._lag = lag / settings.lag_limit
         self._lead_pace = self._pace_of_lead(settings, limits, now)
         self._note_lag(at_rest, now)
-        self._note_moved(off, settings.moved_limit, at_rest, now)
+        self._note_moved(off, settings.moved_limit, at_rest)
 
     def _pace_of_lead(self, settings: FollowerSettings, limits: MotionLimits, now: float) -> float:
         """
@@ -255,7 +242,7 @@ class LagMonitor:
         waits = off or self._lead_pace < _WAITS
         self.lagging = waits or self._lag > (_CAUGHT_UP if self.lagging else _LAGS)
 
-    def _note_moved(self, off: float, limit: float, at_rest: bool, now: float) -> None:
+    def _note_moved(self, off: float, limit: float, at_rest: bool) -> None:
         """
         Note an arm that has arrived, and whether it was moved.
 
@@ -267,5 +254,6 @@ class LagMonitor:
         if near or not (self.arrived or off > self._nearest + limit):
             self._moved_since = None
         elif self._moved_since is None:
-            self._moved_since = now
-        self.moved = self._moved_since is not None and now - self._moved_since > _MOVED_TIME
+            self._moved_since = self._measured_at
+        since = self._moved_since
+        self.moved = since is not None and self._measured_at - since > _MOVED_TIME

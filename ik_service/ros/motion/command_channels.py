@@ -95,8 +95,8 @@ class CommandedGroup:
 
     def held(self, last: np.ndarray) -> np.ndarray:
         """Return last commands (m,) of joints that stand by them, and where the others are."""
-        here, steps = self.here(), self.measured.resolution.steps[self.all]
-        stand = stands_by(last, here, self.joints.rested, noise_of(self.space), steps)
+        here, errors = self.here(), self.measured.errors.of(self.all)
+        stand = stands_by(last, here, self.joints.rested, noise_of(self.space), errors)
         return np.where(stand, last, here)
 
 

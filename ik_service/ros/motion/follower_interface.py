@@ -79,6 +79,7 @@ class FollowerInterface:
             self._collisions,
             states.measured.arm.bounds,
             output.monitor,
+            lambda: states.measured.errors.of(group.indices),
             **vars(settings),
         )
         self.topic = topic

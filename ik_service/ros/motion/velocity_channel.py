@@ -62,7 +62,7 @@ class VelocityChannel(CommandChannel):
         two of its steps.
         """
         error = self._commanded_at(since) - measured
-        unseen = 0.5 * self._group.measured.resolution.steps[self._group.all[self._indices]]
+        unseen = 0.5 * self._group.measured.errors.of(self._group.all[self._indices]).steps
         return np.sign(error) * np.maximum(np.abs(error) - unseen, 0.0)
 
     def leave(self) -> None:
