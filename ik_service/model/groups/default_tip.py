@@ -1,9 +1,10 @@
 """
 The link that is placed when nobody names one.
 
-Of the links below the base without children, those count that a joint moves. Fingers yield to
-the link that carries them, and links that hang on an arm beside its end to that end. Of the others
-the names decide: tools first, cameras and wheels last. Of two equal arms the first counts.
+Of the links below the base without children, those count that a joint moves. Fingers and jaws
+yield to the link that carries them, and links that hang on an arm beside its end to that end. Of
+the others the names decide: tools first, cameras and wheels last. Of two equal arms the first
+counts.
 """
 
 from __future__ import annotations
@@ -146,10 +147,23 @@ def tip_candidates(model: RobotModel, base_link: str, faulty_too: bool = False) 
     tips = best_tips(_without_fingers(paths))
     if len(tips) > _COMPARED:
         return tips
+    tips = _without_jaws({tip: _joints_between(model, base_link, tip) for tip in tips})
     joints = {
         tip: {joint.name for joint in _joints_between(model, base_link, tip)} for tip in tips
     }
     return [tip for tip in tips if not any(_is_beside(joints[tip], it) for it in joints.values())]
+
+
+def _without_jaws(paths: Mapping[str, list[Joint]]) -> list[str]:
+    """Return the tips, and instead of the jaws of a gripper, by name, the link that has them."""
+    jaws = [tip for tip in paths if 'gripper' in _words(tip)]
+    levels = zip(*(paths[jaw] for jaw in jaws), strict=False)
+    shared = [level[0] for level in levels if len({joint.name for joint in level}) == 1]
+    arm = sum(joint.movable for joint in shared)
+    own = [sum(joint.movable for joint in paths[jaw]) - arm for jaw in jaws]
+    if len(jaws) < 2 or arm < _ARM_JOINTS or not 0 < max(own) <= _FINGER_JOINTS:
+        return list(paths)
+    return [*(tip for tip in paths if tip not in jaws), shared[-1].child]
 
 
 def moved_leaves(

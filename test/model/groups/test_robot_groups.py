@@ -396,6 +396,20 @@ def test_an_srdf_without_groups_keeps_the_known_names():
     assert robot.semantics.remarks == ('it has no planning groups',)
 
 
+@pytest.mark.parametrize(
+    ('ends', 'tip'),
+    [
+        (('r:gripper_active f:gripper_cushion', 'f:gripper_static'), 'hand'),
+        (('r:gripper_1', 'r:outer r:gripper_2'), 'hand'),
+        (('r:gripper_1', 'f:bracket f:gripper_2'), 'hand'),
+        (('r:l7 f:plate', 'f:bracket'), 'plate'),  # the end of an arm of seven joints
+    ],
+)
+def test_jaws_of_a_gripper_yield_to_the_link_that_carries_them(ends, tip):
+    branches = (f'l6 f:hand {ends[0]}', f'hand {ends[1]}')
+    assert Robot.from_urdf(arm_xml(*branches)).default_tip() == tip
+
+
 def test_an_unknown_robot_has_one_group_to_its_default_tip():
     robot = Robot.from_urdf(tree_xml('base r:a r:b'))
     (group,) = robot.groups.values()
