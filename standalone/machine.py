@@ -92,6 +92,19 @@ def check_venv() -> None:
         )
 
 
+def check_path(checkout: Path) -> None:
+    """
+    Refuse a checkout whose path the CMake scripts of ROS 2 cannot read.
+
+    :raises MachineError: naming the path
+    """
+    if not str(checkout).isascii():
+        raise MachineError(
+            'ROS 2 builds message types only in folders with ASCII names, and this is '
+            f'{checkout}: move it.'
+        )
+
+
 def check_build_tools(scratch: Path, *, needs_cmake: bool) -> None:
     """
     Refuse a machine that cannot compile Python extensions.

@@ -155,6 +155,7 @@ class Environment:
                     '.venv is there, but was not made by `make env`: move it away or remove it.'
                 )
         if interfaces_due and self.basis.interfaces:
+            machine.check_path(ROOT)
             machine.check_build_tools(self.work, needs_cmake=self.basis.sourced)
 
     def _packages_key(self) -> str:

@@ -21,10 +21,10 @@ def read(page):
 
 
 def block(page, mark):
-    """Return the fenced block behind a comment."""
-    found = re.search(rf'<!-- {mark} -->\n```\w*\n(.*?)```', read(page), re.DOTALL)
+    """Return the fenced blocks behind a comment, which continue each other."""
+    found = re.findall(rf'<!-- {mark} -->\n```\w*\n(.*?)```', read(page), re.DOTALL)
     assert found, f'{page} has no block {mark!r}'
-    return found[1]
+    return ''.join(found)
 
 
 def test_the_readme_is_short():
@@ -40,6 +40,8 @@ def test_the_readme_is_short():
         ('docs/python.md', 'several tips'),
         ('docs/python.md', 'tolerances'),
         ('docs/python.md', 'collisions'),
+        ('docs/paths.md', 'python'),
+        ('docs/cartesian_path.md', 'python'),
     ],
 )
 def test_the_python_example_prints_what_the_page_says(page, mark):

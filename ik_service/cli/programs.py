@@ -39,7 +39,9 @@ def _run(
     for stream, mode in (('stdin', 'r'), ('stdout', 'w'), ('stderr', 'w')):
         if getattr(sys, stream) is None:  # it was closed; else a file would get its number
             setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115 (for good)
-    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == 'strict':
+    if isinstance(sys.stdout, TextIOWrapper) and (
+        sys.stdout.errors == 'strict' or sys.stdout.encoding != 'utf-8'
+    ):
         sys.stdout.reconfigure(errors='backslashreplace')  # as on stderr
     try:
         program = import_module(module)

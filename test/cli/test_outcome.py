@@ -2,7 +2,9 @@
 
 import json
 import math
+from pathlib import Path
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -49,6 +51,21 @@ def test_a_slow_solve_is_hardly_repeated():
 def test_an_option_that_the_only_solver_does_not_use_is_an_error():
     with pytest.raises(OptionError, match='step_gain: is not used by levenberg_marquardt'):
         solved_request('panda', '--random', '--set', 'step_gain=1')
+
+
+@pytest.mark.parametrize(
+    ('folder', 'later'), [(Path('/cache'), 'later runs start at once'), (None, 'NUMBA_CACHE_DIR')]
+)
+def test_a_notice_of_compiling_says_whether_later_runs_do_it_again(
+    monkeypatch, capsys, folder, later
+):
+    monkeypatch.setattr(outcomes, 'cache_folder', lambda: folder)
+    monkeypatch.setattr(outcomes, '_LONG', 0.0)
+    with outcomes.compiling_notice('ccd'):
+        for timer in threading.enumerate():
+            if isinstance(timer, threading.Timer):
+                timer.join()
+    assert later in capsys.readouterr().err
 
 
 def test_a_row_for_each_solution():

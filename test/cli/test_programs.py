@@ -9,6 +9,7 @@ import pytest
 
 from ik_service.cli import programs
 from ik_service.cli.solve.options import UsageError, write_files
+from ik_service.common.resources import urdf_path
 from ik_service.extras.cells.main import parser as cell_parser
 
 PROGRAMS = (
@@ -70,12 +71,16 @@ def test_output_that_cannot_be_written_is_no_traceback(where, code):
     assert said == (['ik_solve: [Errno 28] No space left on device'] if code else [])
 
 
-def test_characters_that_the_output_does_not_have_are_no_traceback():
-    words = [sys.executable, '-m', 'ik_service.cli.programs', 'ik_solve', 'panda', '--random']
-    environment = {**os.environ, 'PYTHONIOENCODING': 'ascii'}
-    done = subprocess.run(words, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    assert 'panda_link0 \\u2192 panda_hand_tcp' in done.stdout
+@pytest.mark.parametrize('encoding', ['ascii', 'ascii:surrogateescape'])
+def test_characters_that_the_output_does_not_have_are_no_traceback(tmp_path, encoding):
+    arm = tmp_path / 'arm.urdf'
+    arm.write_text(urdf_path('planar_6r').read_text().replace('tool0', 'greifer_ö'))
+    words = [sys.executable, '-m', 'ik_service.cli.programs', 'ik_solve', arm, '--random']
+    environment = {**os.environ, 'PYTHONIOENCODING': encoding}
+    for more, shown in (((), ' \\u2192 '), (('--json',), '"greifer_\\u00f6"')):
+        done = subprocess.run([*words, *more], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        assert shown in done.stdout
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path):

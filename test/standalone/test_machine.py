@@ -113,6 +113,12 @@ def test_missing_header_is_named(tools, tmp_path):
         machine.check_build_tools(tmp_path, needs_cmake=False)
 
 
+def test_path_that_cmake_cannot_read_is_named():
+    machine.check_path(Path('/home/some one/ik_service'))
+    with pytest.raises(machine.MachineError, match='ASCII names, and this is /home/jörg/ik: move'):
+        machine.check_path(Path('/home/jörg/ik'))
+
+
 def test_compiler_that_cannot_compile_is_noticed(tools, tmp_path):
     (tools / 'g++').unlink()
     (tools / 'g++').symlink_to(shutil.which('false', path=os.defpath))

@@ -60,8 +60,9 @@ def node_and_arm(
 @contextmanager
 def ros_domain() -> Iterator[str]:
     """Choose the ROS domain for a ``with`` block: ``ROS_DOMAIN_ID``, or else an unused one."""
-    from ik_service.ros.common.domain import own_domain
+    from ik_service.ros.common.domain import check_domain, own_domain
 
+    check_domain()
     chosen = os.environ.get('ROS_DOMAIN_ID')
     if chosen:
         yield f'domain {chosen}, from ROS_DOMAIN_ID'

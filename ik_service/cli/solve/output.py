@@ -95,7 +95,7 @@ def document(request: ArmRequest, solved: bool, **members: object) -> str:
         'joints': _joints(request),
     }
     plain = _plain({**head, **members})
-    return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(plain, indent=2, allow_nan=False)
 
 
 def _robot(request: ArmRequest) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 import time
 
+from ik_service.common.quoting import suggested
 from ik_service.exceptions import IkServiceError
 from ik_service.extras.conformance.answers import (
     CheckFailedError,
@@ -57,8 +58,8 @@ def chosen_checks(names: Sequence[str], gentle: bool) -> tuple[Check, ...]:
     sections = dict.fromkeys(check.section for check in CHECKS)
     for name in names:
         if name not in sections and all(name != check.name for check in CHECKS):
-            listed = ', '.join([*sections, *(check.name for check in CHECKS)])
-            raise UnknownCheckError(f'there is no check or section {name!r}; there are: {listed}')
+            near = suggested(name, [*sections, *(check.name for check in CHECKS)])
+            raise UnknownCheckError(f'there is no check or section {name!r}; {near} (--list)')
     return tuple(
         check
         for check in CHECKS

@@ -12,6 +12,7 @@ from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_service.ros.common.domain import check_domain
 from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.marker_messages import point
 
@@ -37,6 +38,7 @@ def published_cloud(
     :param spacing: distance between neighbours [m].
     :returns: the topic's full name.
     """
+    check_domain()
     context = rclpy.context.Context()
     rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
     try:

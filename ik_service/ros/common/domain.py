@@ -1,4 +1,4 @@
-"""Reservation of ROS domains, so that programs on one machine do not receive each other."""
+"""ROS domains: check of the one that is set, and reservation of one that nobody else uses."""
 
 from __future__ import annotations
 
@@ -11,10 +11,23 @@ import socket
 import tempfile
 from typing import IO
 
-from ik_service.exceptions import IkServiceError
+from ik_service.common.quoting import quote
+from ik_service.exceptions import ArgumentError, IkServiceError
 
 DOMAINS = range(1, 102)
 """Domains whose UDP ports lie below Linux's ephemeral ports, which begin at 32768."""
+
+
+_LAST = 232  # whose ports are below 65536 (RTPS 2.2, section 9.6.1.1)
+
+
+def check_domain() -> None:
+    """Refuse a ``ROS_DOMAIN_ID`` at which ROS fails without naming it; raises ArgumentError."""
+    text = os.environ.get('ROS_DOMAIN_ID', '')
+    if text and not (text.isdecimal() and int(text) <= _LAST):
+        raise ArgumentError(
+            'ROS_DOMAIN_ID', f'has to be a whole number from 0 to {_LAST}, not {quote(text)}'
+        )
 
 
 class NoFreeDomainError(IkServiceError):

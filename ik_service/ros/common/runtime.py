@@ -26,6 +26,7 @@ from ik_service.common.file_fault import file_fault
 from ik_service.common.regular_file import read_regular
 from ik_service.common.resources import NoRosError, require_ros
 from ik_service.exceptions import ArgumentError, IkServiceError
+from ik_service.ros.common.domain import check_domain
 
 if TYPE_CHECKING:
     from rclpy.callback_groups import CallbackGroup
@@ -200,13 +201,14 @@ def ros(args: list[str] | None = None) -> Iterator[None]:
 
     :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
     :raises ArgumentError: ROS cannot read the command line, or a file that it names; or there is
-        something else on it.
+        something else on it; or ``ROS_DOMAIN_ID`` is no domain.
     """
     import rclpy
     from rclpy.signals import SignalHandlerOptions
     from rclpy.utilities import remove_ros_args
 
     words = sys.argv[1:] if args is None else args
+    check_domain()
     try:
         others = remove_ros_args(words)
         if not others:

@@ -40,6 +40,7 @@ from ik_service.common.file_fault import file_fault
 from ik_service.common.quoting import quote, suggested
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.actions import ThreadSafeActionClient
+from ik_service.ros.common.domain import check_domain
 
 T = TypeVar('T')
 
@@ -443,7 +444,8 @@ def check_name(name: str) -> None:
 
 @contextmanager
 def graph() -> Iterator[Graph]:
-    """Join the ROS graph for a ``with`` block."""
+    """Join the ROS graph for a ``with`` block; raises ArgumentError where its domain is none."""
+    check_domain()
     context = rclpy.context.Context()
     rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
     executor = SingleThreadedExecutor(context=context)

@@ -11,10 +11,12 @@ import tempfile
 
 import pytest
 
+from ik_service.cli.demo.main import ros_domain
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.common import domain
-from ik_service.ros.common.domain import DOMAINS, NoFreeDomainError, own_domain
+from ik_service.ros.common.domain import check_domain, DOMAINS, NoFreeDomainError, own_domain
 from ik_service.ros.common.runtime import know_callers, ros, shows_help
+from ik_service.ros.terminal.graph import graph
 
 PROGRAM = """
 import sys, time
@@ -249,3 +251,17 @@ def test_the_error_when_all_domains_are_in_use(monkeypatch):
     monkeypatch.setattr(domain, '_is_silent', lambda number: False)
     with pytest.raises(NoFreeDomainError, match='ROS_DOMAIN_ID'), own_domain():
         pass
+
+
+@pytest.mark.parametrize('text', ['abc', '233', '-1', '1.5'])
+def test_a_number_that_is_no_domain_is_named_before_ros_fails(monkeypatch, text):
+    monkeypatch.setenv('ROS_DOMAIN_ID', text)
+    for begin in (ros, ros_domain, graph):
+        with pytest.raises(ArgumentError, match=f"DOMAIN_ID: .* 0 to 232, not '{text}'"), begin():
+            pass
+
+
+@pytest.mark.parametrize('text', ['', '0', '232'])
+def test_numbers_that_are_domains_are_taken(monkeypatch, text):
+    monkeypatch.setenv('ROS_DOMAIN_ID', text)
+    check_domain()

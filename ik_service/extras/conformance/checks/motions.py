@@ -175,9 +175,10 @@ def _from_start(subject: Subject) -> Iterator[Posture]:
     if not subject.settings.move:
         raise NotSupportedError('it moves the arm: --move')
     subject.single_tip()
-    joints = _joints_of(subject)
-    if not joints.wait(subject.connection.patience):
-        raise NotSupportedError(f'no joint state has come of {", ".join(joints.missing())}')
+    joints, patience = _joints_of(subject), subject.connection.patience
+    if not joints.wait(patience):
+        missing = ', '.join(joints.missing())
+        raise NotSupportedError(f'no joint state of {missing} on {joints.topic} in {patience:g} s')
     start = joints.posture()
     try:
         yield start
@@ -276,11 +277,14 @@ class MeasuredJoints:
         self._arm = arm
         self._positions: dict[str, float] = {}
         self._news = threading.Condition()
-        node.create_subscription(JointState, JOINT_STATES, self._on_state, qos_profile_sensor_data)
+        self._began = time.monotonic()
+        self.topic: str = node.create_subscription(
+            JointState, JOINT_STATES, self._on_state, qos_profile_sensor_data
+        ).topic_name
 
     def wait(self, patience: float) -> bool:
-        """Wait some seconds for every joint to be measured; return whether it is."""
-        until = time.monotonic() + patience
+        """Wait until some seconds after the start for all joints; return whether all have come."""
+        until = self._began + patience
         with self._news:
             while self.missing():
                 if not self._news.wait(max(until - time.monotonic(), 0.0)):
