@@ -8,6 +8,9 @@ learnt from its last steps, and between two of them the time goes on at this rat
 how far it is off at each step. It never runs back and never far beyond the last step. It is kept
 a little ahead of the clock, as a step is known only some time after it was made: commands for
 a simulated controller have to be there by then.
+
+A step that does not follow from those before is believed only when none that does has come for a
+while: a second clock shows itself by then, and motion is not timed by one and then by the other.
 """
 
 from __future__ import annotations
@@ -41,11 +44,14 @@ _JUMP, _FASTEST = 1.0, 20.0
 _PAUSE = 3.0
 """Time without a step, in usual ones, after which the clock is taken to have been paused."""
 
-_LEAP, _LEAST_LEAP = 4.0, 0.1
+_LEAP, _LEAST_LEAP = 2.0, 0.025
 """
 Share of a usual step and of the time at this rate, and time [s], beyond which a step says nothing
-of the rate: the simulation was moved on at once.
+of the rate: the simulation was moved on at once, or this is another clock.
 """
+
+_DOUBTFUL, _SHORTEST_DOUBT, _LONGEST_DOUBT = 3.0, 0.05, 0.25
+"""Real time for which such a step is doubted: in those of usual steps; at least, at most [s]."""
 
 
 class SimulatedTime:
@@ -53,11 +59,13 @@ class SimulatedTime:
     Monotonic estimate of a simulated clock.
 
     :param start: initial time of the estimate [s].
-    :ivar jumps: how often the clock was set back or ahead; the estimate goes on from where it was.
+    :ivar jumps: how often the clock was set back or ahead, or another one showed itself; the
+        estimate goes on from where it was.
+    :ivar restarts: how often it had to begin anew from there.
     """
 
     def __init__(self, start: float) -> None:
-        self.jumps = 0
+        self.jumps = self.restarts = 0
         self._edges: deque[tuple[float, float]] = deque()  # real times, and the clock's
         self._anchor = 0.0, start  # real time and estimate
         self._shift = 0.0  # from the estimate to the clock
@@ -65,6 +73,8 @@ class SimulatedTime:
         self._rate = 0.0  # of the clock
         self._step = 0.0  # of the clock, usually
         self._most = start  # of the estimate until the next step
+        self._interval = 0.0  # real time between two steps, usually
+        self._doubted_since: float | None = None  # real time of a step that does not follow
 
     @property
     def lead(self) -> float:
@@ -104,11 +114,34 @@ class SimulatedTime:
             self._restart(real, clock)
             return
         then, before = self._edges[-1]
-        if not 0.0 <= clock - before <= _JUMP + _FASTEST * (real - then):
-            self._restart(real, clock)
-            self.jumps += 1
-        elif clock > before:
+        step, passed = clock - before, real - then
+        if not 0.0 <= step <= self._largest_step(passed):
+            self._doubt(real, clock, 0.0 <= step <= _JUMP + _FASTEST * passed)
+            return
+        if step > 0.0:
+            self.jumps += self._doubted_since is not None
+            self._doubted_since = None
             self._take_step(real, clock, then, before)
+
+    def _largest_step(self, passed: float) -> float:
+        """Return the largest step in a real time [s] that follows from those before [s]."""
+        if self._step == 0.0:
+            return _JUMP + _FASTEST * passed
+        return max(_LEAP * (self._step + self._rate * passed), _LEAST_LEAP)
+
+    def _doubt(self, real: float, clock: float, leaps: bool) -> None:
+        """Doubt a step, or believe it after a while without the clock from before."""
+        since = self._doubted_since = self._doubted_since or real
+        patience = min(max(_DOUBTFUL * self._interval, _SHORTEST_DOUBT), _LONGEST_DOUBT)
+        if real - since < patience:
+            return
+        self._doubted_since = None
+        if leaps:
+            self._edges.clear()
+            self._take_step(real, clock, real, clock)
+        else:
+            self._restart(real, clock)
+            self.jumps, self.restarts = self.jumps + 1, self.restarts + 1
 
     def _restart(self, real: float, clock: float) -> None:
         now = self.at(real)
@@ -123,15 +156,14 @@ class SimulatedTime:
     def _take_step(self, real: float, clock: float, then: float, before: float) -> None:
         edges = self._edges
         usual = (edges[-1][0] - edges[0][0]) / (len(edges) - 1) if len(edges) > 1 else real - then
-        expected = _LEAP * (self._step + self._rate * (real - then))
-        leaps = self._step > 0.0 and clock - before > max(expected, _LEAST_LEAP)
-        if leaps or real - then > _PAUSE * usual + _RECENT:
+        if real - then > _PAUSE * usual + _RECENT:
             edges.clear()
         edges.append((real, clock))
         while len(edges) > _FEWEST and edges[0][0] < real - _SPAN:
             edges.popleft()
         if len(edges) > 1:
             self._rate = (clock - edges[0][1]) / (real - edges[0][0])
+            self._interval = (real - edges[0][0]) / (len(edges) - 1)
             self._step = max(later[1] - earlier[1] for earlier, later in pairwise(edges))
         now, since = self.at(real), real - then
         truth = max(c + self._rate * (real - r) for r, c in edges if r >= real - _RECENT)

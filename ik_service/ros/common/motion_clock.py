@@ -59,8 +59,13 @@ class MotionClock(CallClock):
 
     @property
     def jumps(self) -> int:
-        """Number of times that a simulated clock was set back or ahead."""
+        """Number of times that a simulated clock was set, or another one showed itself."""
         return 0 if self._simulated is None else self._simulated.jumps
+
+    @property
+    def restarts(self) -> int:
+        """Number of times that a simulated clock was set back or ahead."""
+        return 0 if self._simulated is None else self._simulated.restarts
 
     @property
     def behind(self) -> float:

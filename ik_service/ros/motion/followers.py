@@ -84,7 +84,8 @@ class Followers:
         self.clock = output.clock
         self.states = JointStateIntake(measured, self.clock, warn)
         self._settings = settings
-        self._jumps, self._jump_log = self.clock.jumps, FaultLogger(warn)  # two clocks: many jumps
+        self._jumps, self._restarts = self.clock.jumps, self.clock.restarts
+        self._jump_log = FaultLogger(warn)  # two clocks: many jumps
         self._stopping = False  # whether what moves comes to rest after a jump
         sharing = JointSharing()
 
@@ -169,13 +170,13 @@ class Followers:
 
     def _stop_at_a_jump(self) -> None:
         """End all motion when a simulated clock has jumped: the simulation is another one."""
-        jumps = self.clock.jumps - self._jumps
-        if jumps:
-            self._jumps += jumps
+        jumps, restarts = self.clock.jumps, self.clock.restarts - self._restarts
+        if jumps != self._jumps:
+            self._jumps, self._restarts = jumps, self._restarts + restarts
             self._jump_log.report(f'{_JUMPED}: all motion stops')
             # Not at once: commands sent meanwhile have stamps far ahead, and keep the arm moving.
             self.stop(reason=_JUMPED)
-            if jumps > 1 or self._stopping:  # there are two clocks, by which nothing can be timed
+            if restarts > (not self._stopping):  # there are clocks by which nothing can be timed
                 self.break_off(_JUMPED)
             self._stopping = True
         else:

@@ -368,6 +368,30 @@ def test_two_clocks_that_take_turns_end_the_motion(interface):
     assert wire.follower.idle
 
 
+@pytest.mark.parametrize('ahead', [0.5, -0.5, 0.05, -0.05])
+@pytest.mark.parametrize('frequency', [10.0, 100.0, 250.0])
+def test_a_second_clock_times_nothing(ahead, frequency):
+    """The motion ends by the clock that was there before, which is that of the controller."""
+    wire = Wire(graph=GraphTime(lambda t: 1.0, 100.0))
+    wire.run(1.0)
+    wire.target(A)
+    wire.run(0.2)
+    graph, advance = wire.graph, wire.graph.advance
+    other = GraphTime(graph.rate, frequency, now=graph.now, _next=graph.now)
+
+    def two_clocks(*passed):
+        advance(*passed)
+        before = other.shown
+        other.advance(*passed)
+        if other.shown != before:
+            graph.shown = other.shown + ahead
+
+    graph.advance = two_clocks
+    assert_smooth(wire.run(1.0))
+    assert wire.follower.idle
+    assert wire.warnings == ['the simulated clock has jumped: all motion stops']
+
+
 def test_a_clock_that_leaps_is_like_a_late_tick_and_not_fast_for_a_while():
     wire = Wire('velocity_commands', graph=GraphTime(lambda t: 1.0, 100.0))
     wire.run(1.0)
