@@ -356,44 +356,40 @@ class _PathSolver:
         for width in _MEETING:
             forth = self._search.widened(trunk, width)
             longest = forth if len(forth) >= len(longest) else longest
-            if len(forth) < count or not len(ends):
+            if not len(ends):
                 break
-            path = joined(forth, returning.widened(Beam(back, ends, np.zeros(len(ends))), width))
+            other = returning.widened(Beam(back, ends, np.zeros(len(ends))), width)
+            path = joined(forth, other, self._problem.bound)
+            if path is None:
+                path = self._pulled_together(forth, other)
             if path is not None:
                 return SearchResult(forth, path)
-        direct = self._direct(trunk.layers[0], ends) if len(ends) else None
-        if direct is not None:
-            return SearchResult(longest, direct)
+            if len(forth) < count:
+                break
         path = longest.path()
         apart = len(path) == count
         return SearchResult(longest, path[:-1] if apart else path, apart)
 
-    def _direct(self, starts: np.ndarray, ends: np.ndarray) -> np.ndarray | None:
+    def _pulled_together(self, forth: Beam, back: Beam) -> np.ndarray | None:
         """
-        Return the path (N, n) that leads straight to an end, as far as the targets allow.
+        Return the path (N, n) without a jump that smoothing makes of the cheapest one with a jump.
 
-        The beams of an arm with many self-motions seldom meet, however wide they are.
+        The joint vectors of arms with many self-motions fill so many dimensions that beams from
+        both ends seldom meet, however wide they are.
 
-        :param starts: (k, n) joint vectors at the first target [rad] or [m].
-        :param ends: (m, n) those at the last one.
-        :returns: None where it does not arrive, a joint would jump, or rows collide.
+        :param forth: beam from the start.
+        :param back: beam from the end.
+        :returns: None where there is none, or a joint still jumps.
         """
         problem, count = self._problem, len(self._problem.targets)
-        far = np.abs(starts[:, None] - ends).max(axis=2)
-        first, last = np.unravel_index(np.argmin(far), far.shape)
-        path = np.empty((count, problem.chain.n))
-        path[0], goal = starts[first], ends[last]
-        for row in range(1, count):
-            step = (goal - path[row - 1]) / (count - row)
-            path[row] = path[row - 1] + step.clip(-problem.bound, problem.bound)
-            rows = slice(row, row + 1)
-            targets = problem.targets[rows]
-            if problem.out_of_time or not problem.project(path[rows], targets, problem.bound)[0]:
-                return None
-        steps = np.append(np.diff(path, axis=0), [goal - path[-1]], axis=0)
-        fine = np.abs(steps).max(axis=1) <= problem.bound
-        problem.refuse_colliding(path, fine)
-        return path if fine.all() else None
+        path = joined(forth, back, math.inf)
+        if path is None or count < 3 or not problem.redundancy:
+            return None
+        held = np.zeros(count, bool)
+        held[[0, -1]] = True
+        path = smoothed(problem.loosened(math.inf, count), path, held)
+        jumps = np.abs(np.diff(path, axis=0)).max(initial=0.0) > problem.bound
+        return None if jumps else path
 
     def _ending(self, outcome: SearchResult) -> PathEnd:
         """Return where the path ends, and why."""

@@ -271,20 +271,21 @@ class PathSearch:
                 return
 
 
-def joined(forth: Beam, back: Beam) -> np.ndarray | None:
+def joined(forth: Beam, back: Beam, bound: float) -> np.ndarray | None:
     """
     Return the cheapest path through two beams that come from both ends.
 
     :param forth: beam from the start.
     :param back: beam from the end.
+    :param bound: largest motion of a joint in the step between them [rad] or [m].
     :returns: (N, n) [rad] or [m]; None where they do not meet.
     """
-    count = len(forth)
+    count = len(forth.problem.targets)
     if count == 1:
         near = np.abs(forth.layers[0][:, None] - back.layers[0]).max(axis=2)
         one, two = np.unravel_index(np.argmin(near), near.shape)
-        return back.layers[0][two : two + 1] if near[one, two] <= forth.problem.bound else None
-    found = linked(forth, back, count - 1, range(1, count), forth.problem.bound)
+        return back.layers[0][two : two + 1] if near[one, two] <= bound else None
+    found = linked(forth, back, count - 1, range(1, count), bound)
     return None if found is None else found[0]
 
 

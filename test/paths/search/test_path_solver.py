@@ -125,6 +125,27 @@ def test_arms_with_many_self_motions_arrive_at_the_end_of_a_joint_line(seed):
     assert np.abs(path.q[-1] - end).max() <= 0.1
 
 
+@pytest.mark.parametrize('seed', range(3))
+def test_snakes_arrive_at_the_end_of_a_joint_curve(seed):
+    """Straight to the end, joints that swing to and fro come to where targets are not reached."""
+    chain, random = snake(14, seed, prismatic=0.0), np.random.default_rng(seed)
+    phases, swings = random.uniform(0.0, 2.0 * np.pi, chain.n), random.uniform(0.5, 1.5, chain.n)
+    turns = 2.0 * np.pi * swings * np.linspace(0.0, 1.0, 500)[:, None]
+    curve = 2.5 * np.sin(turns + phases)
+    targets = [chain.forward(q) for q in curve]
+    path = iks.solve_path(chain, targets, curve[0], end=curve[-1], options=PATIENT)
+    assert path.success, path.reason
+    assert_sound(chain, targets, path)
+    assert np.abs(path.q[-1] - curve[-1]).max() <= 0.1
+
+
+def test_one_target_is_not_at_two_postures(panda):
+    target = panda.forward(HOME)
+    other = iks.solve_ik_all(panda, target, HOME)[-1]
+    path = iks.solve_path(panda, [target], HOME, end=other, options=PATIENT)
+    assert path.status is iks.PathStatus.END_APART
+
+
 def test_free_start_finds_the_branch_that_leads_on():
     """From some solutions of the first target there is no way, from others there is."""
     chain = arm('ur5e').with_limits([-6.3, -2.0, -2.8, -6.3, -6.3, -6.3], [6.3] * 6)
@@ -199,7 +220,7 @@ def test_no_way_to_the_end_given(panda, straight, late, monkeypatch):
     end = np.zeros(7)
     if late:  # the time runs out before a wider search
 
-        def let_time_run_out(forth, _):
+        def let_time_run_out(forth, *_):
             forth.problem.deadline._end = 0.0
 
         end = iks.solve_path(panda, straight, HOME, options=PATIENT).q[-1]
