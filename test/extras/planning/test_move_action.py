@@ -47,7 +47,7 @@ from support.ros.plans import (
     pymoveit2_position,
     RIGHT,
 )
-from support.ros.trajectories import assert_gentle, go_to, StandInController
+from support.ros.trajectories import assert_gentle, go_to, sent_until, StandInController
 from support.solids import at
 
 import ik_service as iks
@@ -193,15 +193,18 @@ def test_the_joints_and_not_the_time_of_a_controller_tell_what_is_ahead(bench, p
     try:
         mover = Mover(bench)
         go_to(mover, LEFT, 0.1)
-        goal = mover.move(joint_goal(RIGHT), max_velocity_scaling_factor=0.2)
-        until(lambda: controller.q[0] < -0.1, what='the way past the first place')
+        slowly = {'max_velocity_scaling_factor': 0.2}
+        goal = sent_until(
+            lambda: controller.q[0] < -0.1, lambda: mover.move(joint_goal(RIGHT), **slowly)
+        )
         mover.objects.publish(box('behind', (0.245, 0.206, 0.35), (0.05, 0.05, 0.7)))
         end, result = goal.result()
         assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
         mover.objects.publish(gone('behind'))
         controller.tells = 1e6
-        goal = mover.move(joint_goal(LEFT), max_velocity_scaling_factor=0.2)
-        until(lambda: controller.q[0] > -0.6, what='the way')
+        goal = sent_until(
+            lambda: controller.q[0] > -0.6, lambda: mover.move(joint_goal(LEFT), **slowly)
+        )
         mover.objects.publish(POST)
         end, result = goal.result()
         changed = CODES.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE

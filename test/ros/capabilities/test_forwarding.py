@@ -21,7 +21,15 @@ from std_srvs.srv import Trigger
 from support.harness import until
 from support.ros.cells import CHAIN, NAMES, NODE, READY
 from support.ros.nodes import ended, LATCHED, STEADY
-from support.ros.trajectories import AWAY, message, Player, smooth, StandInController, until_known
+from support.ros.trajectories import (
+    AWAY,
+    message,
+    Player,
+    sent_until,
+    smooth,
+    StandInController,
+    until_known,
+)
 
 from ik_service.ros.capabilities.forwarding import ControllerGoal
 
@@ -56,15 +64,8 @@ class Setup:
         """Send a trajectory until the controller has it: a node that was stalled refuses it."""
         self.is_idle(controller)
         controller.goals.clear()
-        sent = []
-
-        def has_come():
-            if (not sent or sent[-1].is_done) and not controller.goals:
-                sent.append(getattr(self.player, action)(smooth(seconds=seconds)))
-            return controller.goals
-
-        until(has_come, what='the goal')
-        return sent[-1]
+        send = getattr(self.player, action)
+        return sent_until(lambda: controller.goals, lambda: send(smooth(seconds=seconds)))
 
     def servers(self):
         """Return what is known of the servers of the action."""
@@ -230,7 +231,9 @@ def test_tolerances_with_velocities_reach_the_controller_and_efforts_of_0_do_not
     fine = [JointTolerance(name=name, position=0.01, velocity=0.01) for name in NAMES]
     trajectory = message([0.5], [READY])
     trajectory.points[0].effort = [0.0] * 7
-    goal = setup.player.follow(trajectory, goal_tolerance=fine)
+    goal = sent_until(
+        lambda: controller.goals, lambda: setup.player.follow(trajectory, goal_tolerance=fine)
+    )
     assert goal.result()[0] == 'succeeded'
     assert list(controller.goals[-1].goal_tolerance) == fine
     assert not controller.goals[-1].trajectory.points[0].effort

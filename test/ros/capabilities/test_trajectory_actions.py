@@ -30,6 +30,7 @@ from support.ros.trajectories import (
     message,
     Player,
     rest_at,
+    sent_until,
     smooth,
 )
 from trajectory_msgs.msg import JointTrajectory
@@ -180,8 +181,10 @@ SIDEWAYS = READY + np.array([-0.3, 0.2, 0.3, 0.2, -0.2, 0.2, -0.3])
 
 
 def test_a_goal_replaces_the_one_on_its_way_without_a_leap(cell, player):
-    first = player.follow(smooth(seconds=5.0))
-    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.15)
+    first = sent_until(
+        lambda: any(np.abs(m.velocity).max() > 0.15 for m in cell.commands.messages[-1:]),
+        lambda: player.follow(smooth(seconds=5.0)),
+    )
     since = len(cell.commands)
     second = player.follow(stamped(message([3.0], [SIDEWAYS])))
     end, result = first.result()

@@ -192,6 +192,19 @@ def assert_gentle(cell, scaling, acceleration_time=0.2):
     assert (np.abs(np.diff(velocities, axis=0)) <= 2.0 * bound * times[1:]).all()
 
 
+def sent_until(condition, send):
+    """Send a goal, again where a stalled node refuses it, until a condition holds; return it."""
+    sent = []
+
+    def holds():
+        if not condition() and (not sent or sent[-1].is_done):
+            sent.append(send())
+        return condition()
+
+    until(holds, what='an effect of the goal')
+    return sent[-1]
+
+
 def go_to(player, q, seconds=2.0):
     """Let the arm go to a posture; sent again, as a node that was stalled refuses it."""
     until(
