@@ -115,6 +115,28 @@ def test_a_motion_waits_until_the_controller_has_answered():
     assert wire.follower.state is FollowerState.REACHED
 
 
+@pytest.mark.parametrize('jerk', [False, True])
+def test_a_motion_goes_on_from_where_the_last_window_has_ended_before_its_last_command(jerk):
+    """After a stall at a low speed, the windows take long to come back to the commands."""
+    wire = Wire(bounds=bounds_of(panda_solver().chain) if jerk else None, acceleration_time=1.0)
+    wire.run(0.3)
+    wire.trajectory(A, seconds=4.0)
+    wire.run(0.7)
+    wire.pause(0.4)
+    wire.configure(velocity_scaling=0.01)
+    wire.run(0.1).followers.stop()
+    wire.run(1.5)
+    away = np.abs(wire.executed[-1][1] - wire.follower._stream.gate.q).max()
+    assert away > 0.01
+    wire.target(A)
+    wire.run(1.0)
+    verdict = wire.judged(1.0)
+    assert verdict.step <= 1.001
+    assert verdict.join <= 1e-3
+    assert verdict.acceleration <= 1.01
+    assert (verdict.refused, verdict.gate) == (0, 0)
+
+
 def test_velocities_that_are_broken_off_end_with_zeros():
     wire = Wire('velocity_commands')
     wire.run(0.2).target(READY + 0.5)
