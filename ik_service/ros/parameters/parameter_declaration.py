@@ -181,8 +181,12 @@ def _declare(node: Node, spec: ParameterSpec) -> object:
     except InvalidParameterTypeException as error:
         wanted = Parameter.Type.from_parameter_value(spec.default)
         raise OptionError(spec.name, wrong_type(wanted, _given(node)[spec.name].value)) from error
-    except InvalidParameterValueException as error:
-        raise OptionError(spec.name, str(error)) from error
+    except InvalidParameterValueException as error:  # out of the range
+        if spec.bounds is None:
+            raise
+        (low, high), value = spec.bounds, _given(node)[spec.name].value
+        reason = f'has to be from {low:.9g} to {high:.9g}, not {value:.9g}'
+        raise OptionError(spec.name, reason) from error
 
 
 def _refuse_unknown(node: Node) -> None:

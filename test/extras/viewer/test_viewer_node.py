@@ -62,7 +62,7 @@ def test_a_viewer_beside_another_goes_on_when_that_ends(bench):
     [
         ({'port_search': False}, r'ik_viewer: port \d+ of 127.0.0.1 is in use', 1),
         ({'host': '192.0.2.1'}, r'ik_viewer: the page cannot be served at 192.0.2.1', 1),
-        ({'rate': 1000.0}, 'ik_viewer: rate: .*out of range', 2),
+        ({'rate': 1000.0}, 'ik_viewer: rate: has to be from .*, not 1000', 2),
     ],
 )
 def test_a_wrong_parameter_ends_the_program_with_a_reason(bench, parameters, complaint, code):

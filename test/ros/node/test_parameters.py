@@ -127,7 +127,7 @@ def test_values_given_at_the_start(make):
         ('solver.task_weights', [1.0, 1.0], 'six'),
         ('solver.name', 'magic', 'levenberg_marquardt'),
         ('solver.step_gain', 0.5, 'not used'),  # by the default method
-        ('solver.max_joint_motion', -1.0, 'out of range'),
+        ('solver.max_joint_motion', -1.0, 'has to be from 0 to 1000, not -1'),
         ('command_interface', 'servo', 'joint_trajectory'),
         ('locked_joints', 'torso', 'torso=0.1'),
     ],
