@@ -221,6 +221,27 @@ OTHERS = {
     'batch(progress)': lambda value: iks.solve_ik_batch(
         CHAIN, [T], progress=None if callable(value) else value
     ),
+    'load_joint_limits(source)': iks.load_joint_limits,
+    'JointBounds(upper)': lambda value: iks.JointBounds(upper=value),
+    'JointBounds(velocity)': lambda value: iks.JointBounds(velocity=value),
+    'MotionBounds(joints)': iks.MotionBounds,
+    'MotionBounds(joints[joint])': lambda value: iks.MotionBounds({'a': value}),
+    'MotionBounds(velocity_scaling)': lambda value: iks.MotionBounds(velocity_scaling=value),
+    'ServoSettings(margins)': lambda value: iks.ServoSettings(margins=value),
+    'ServoSettings(hard_stop)': lambda value: iks.ServoSettings(hard_stop=value),
+    'ServoGoal(chain)': lambda value: iks.ServoGoal(value, iks.ServoSettings()),
+    'ServoGoal(settings)': lambda value: iks.ServoGoal(CHAIN, value),
+    'joint_command(velocities)': lambda value: iks.joint_command(
+        value, iks.ServoSettings(), CHAIN
+    ),
+    'joint_command(settings)': lambda value: iks.joint_command({}, value, CHAIN),
+    'joint_command(chain)': lambda value: iks.joint_command({}, iks.ServoSettings(), value),
+    'twist_command(twist)': lambda value: iks.twist_command(value, iks.ServoSettings()),
+    'twist_command(settings)': lambda value: iks.twist_command(np.zeros(6), value),
+    'pose_command(settings)': lambda value: iks.pose_command(T, value),
+    'plan_reconfigurations(path)': lambda value: iks.plan_reconfigurations(CHAIN, value),
+    'PathConstraints(tasks)': iks.PathConstraints,
+    'PathConstraints(tests)': lambda value: iks.PathConstraints(tests=value),
 }
 CALLS = NUMBERS | NUMBERS_OR_NONE | OTHERS
 OPTIONS = [field.name for field in fields(iks.IkOptions)]

@@ -14,6 +14,12 @@ from ik_service.exceptions import ArgumentError
 _REAL = 'fiu'  # kinds of NumPy's types that hold real numbers
 
 
+def check_kind(value: object, kind: type, argument: str) -> None:
+    """Refuse a value that is not of a type; raises ArgumentError."""
+    if not isinstance(value, kind):
+        raise ArgumentError(argument, f'has to be a {kind.__name__}, not {safe_repr(value)}')
+
+
 def real_array(values: ArrayLike, argument: str) -> np.ndarray:
     """
     Return numbers as a contiguous array of floats, a copy; NaN and infinity may be among them.

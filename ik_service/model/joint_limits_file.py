@@ -8,7 +8,7 @@ import os
 
 import yaml
 
-from ik_service.common.arguments import to_number
+from ik_service.common.arguments import check_kind, to_number
 from ik_service.common.file_fault import file_fault
 from ik_service.common.quoting import listed, named_file, quote
 from ik_service.common.regular_file import read_regular
@@ -46,8 +46,10 @@ def load_joint_limits(source: str | os.PathLike[str]) -> MotionBounds:
     :param source: path of a file, where a leading ``~`` is the home folder; or its text: a string
         of several lines, or one in which a key is followed by a value. Empty for no bounds.
     :raises JointLimitsError: the file cannot be read, or its content is invalid; names the joint.
+    :raises ArgumentError: the source is neither a path nor a string.
     """
     if not isinstance(source, os.PathLike):
+        check_kind(source, str, 'source')
         if not source.strip():
             return MotionBounds()
         if '\n' in source or ': ' in source:

@@ -8,8 +8,9 @@ import math
 
 import numpy as np
 
+from ik_service.common.arguments import check_kind, positive, single_number
 from ik_service.common.quoting import listed, quote
-from ik_service.exceptions import JointLimitsError
+from ik_service.exceptions import ArgumentError, JointLimitsError
 from ik_service.model.joint import Joint, JointType
 
 
@@ -23,6 +24,7 @@ class JointBounds:
     :ivar velocity: highest speed [rad/s] or [m/s].
     :ivar acceleration: highest acceleration [rad/s²] or [m/s²].
     :ivar jerk: highest jerk [rad/s³] or [m/s³].
+    :raises ArgumentError: naming the bound that is NaN, no number, or negative where it cannot be.
     """
 
     lower: float = -math.inf
@@ -30,6 +32,12 @@ class JointBounds:
     velocity: float = math.inf
     acceleration: float = math.inf
     jerk: float = math.inf
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            number = single_number(value, name)
+            if not number >= (-math.inf if name in ('lower', 'upper') else 0.0):
+                raise ArgumentError(name, f'has to be a number, not {number:g}')
 
 
 _NONE = JointBounds()
@@ -43,11 +51,19 @@ class MotionBounds:
     :ivar joints: the bounds; joints that it does not name have none.
     :ivar velocity_scaling: share of the speeds that planners use where nobody says otherwise.
     :ivar acceleration_scaling: the same of the accelerations.
+    :raises ArgumentError: naming what is of another type, or the share that is not above 0.
     """
 
     joints: Mapping[str, JointBounds] = field(default_factory=dict)
     velocity_scaling: float = 1.0
     acceleration_scaling: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_kind(self.joints, Mapping, 'joints')
+        for bounds in self.joints.values():
+            check_kind(bounds, JointBounds, 'joints')
+        positive(self.velocity_scaling, 'velocity_scaling')
+        positive(self.acceleration_scaling, 'acceleration_scaling')
 
     def velocity(self, joints: Iterable[Joint]) -> np.ndarray:
         """Return the highest speeds of joints (n,) [rad/s] or [m/s]; inf for none."""

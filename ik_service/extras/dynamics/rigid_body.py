@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.arguments import real_array
-from ik_service.common.quoting import named, safe_repr
+from ik_service.common.arguments import check_kind, real_array
+from ik_service.common.quoting import named
 from ik_service.exceptions import ArgumentError, MissingExtraError, UrdfError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_path import joint_motion
@@ -43,8 +43,7 @@ class RigidBodyTorques:
     def __init__(
         self, chain: KinematicChain, limit: ArrayLike | None = None, gravity: ArrayLike = GRAVITY
     ) -> None:
-        if not isinstance(chain, KinematicChain):
-            raise ArgumentError('chain', f'has to be a KinematicChain, not {safe_repr(chain)}')
+        check_kind(chain, KinematicChain, 'chain')
         self._pin = _pinocchio()
         self._model: Any = self._pin.Model()
         self._scales = _add_bodies(self._pin, self._model, chain)

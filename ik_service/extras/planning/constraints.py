@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.planning.motion_check import MotionCheck, RowTest
 from ik_service.extras.planning.shortening import Timing
@@ -37,10 +38,20 @@ class PathConstraints:
     :ivar tasks: regions and orientations of the chain's tip, all of which have to hold; of the
         target of each, only the orientation and, for the region, the pose count.
     :ivar tests: further tests of joint vectors.
+    :raises ArgumentError: tasks are no tasks, or tests no tests.
     """
 
     tasks: tuple[Task, ...] = ()
     tests: tuple[RowTest, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, kind in (('tasks', Task), ('tests', RowTest)):
+            given = getattr(self, name)
+            if not (isinstance(given, tuple) and all(isinstance(each, kind) for each in given)):
+                raise ArgumentError(
+                    f'path_constraints.{name}',
+                    f'has to be a tuple of {kind.__name__}, not {safe_repr(given)}',
+                )
 
     @classmethod
     def of(cls, given: object) -> PathConstraints:
@@ -52,10 +63,7 @@ class PathConstraints:
         tasks = (given,) if isinstance(given, Task) else given
         if not isinstance(tasks, Iterable):
             raise ArgumentError('path_constraints', 'have to be a Task, or several')
-        tasks = tuple(tasks)
-        if not all(isinstance(task, Task) for task in tasks):
-            raise ArgumentError('path_constraints', 'have to be a Task, or several')
-        return cls(tasks)
+        return cls(tuple(tasks))
 
     def row_tests(self, chain: KinematicChain) -> list[RowTest]:
         """Return the tests of joint vectors of a chain."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,6 +26,7 @@ _MOST_ROWS = 200_000  # rows of one motion, at most: memory
 _FEW = 8  # postures of a line that are tested first by a test that takes all of them
 
 
+@runtime_checkable
 class RowTest(Protocol):
     """Test of many joint vectors."""
 

@@ -11,7 +11,7 @@ import time
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.arguments import single_number, whole_number
+from ik_service.common.arguments import check_kind, single_number, whole_number
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.extras.planning.constraints import (
@@ -232,8 +232,7 @@ def plan_motion(
         lasts too long to be timed.
     :raises MissingExtraError: OMPL is not installed, which only the pipeline 'ompl' needs.
     """
-    if not isinstance(chain, KinematicChain):
-        raise ArgumentError('chain', f'has to be a KinematicChain, not {safe_repr(chain)}')
+    check_kind(chain, KinematicChain, 'chain')
     if pipeline not in PIPELINES:
         names = ', '.join(PIPELINES)
         raise ArgumentError('pipeline', f'has to be one of {names}, not {safe_repr(pipeline)}')
@@ -571,10 +570,11 @@ def plan_reconfigurations(
     :param random_seed: of all random numbers.
     :param limits: limits of the motions.
     :returns: a plan for each of ``path.reconfigurations``, or why there is none.
-    :raises ArgumentError: an argument that
+    :raises ArgumentError: path is no PathResult, or an argument is one that
         :func:`~ik_service.extras.planning.plan_motion.plan_motion` refuses.
     :raises MissingExtraError: OMPL is not installed.
     """
+    check_kind(path, PathResult, 'path')
     return tuple(
         plan_motion(
             chain,

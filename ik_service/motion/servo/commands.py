@@ -9,8 +9,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.arguments import real_array
-from ik_service.common.quoting import quote
+from ik_service.common.arguments import check_kind, real_array
+from ik_service.common.quoting import quote, safe_repr
 from ik_service.common.transforms import rigid_transform
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.kinematics.chain import KinematicChain
@@ -38,6 +38,7 @@ class ServoSettings:
         singularity slow down.
     :ivar hard_stop: the one at which they have come to rest.
     :raises OptionError: naming the setting whose value cannot be.
+    :raises ArgumentError: the margins are no numbers.
     """
 
     linear: float = 0.4
@@ -50,13 +51,15 @@ class ServoSettings:
     hard_stop: float = 30.0
 
     def __post_init__(self) -> None:
-        for name in ('linear', 'rotational', 'joint', 'timeout', 'lower_threshold'):
+        numbers = 'linear', 'rotational', 'joint', 'timeout', 'lower_threshold', 'hard_stop'
+        for name in numbers:
             check_number(name, getattr(self, name))
         check_flag('unitless', self.unitless)
-        if not self.margins or not all(m >= 0.0 and math.isfinite(m) for m in self.margins):
+        margins = real_array(self.margins, 'joint_limit_margins')
+        if margins.shape in ((), (0,)) or not (np.isfinite(margins) & (margins >= 0.0)).all():
             raise OptionError(
                 'joint_limit_margins',
-                f'have to be finite numbers of at least 0, not {list(self.margins)}',
+                f'have to be finite numbers of at least 0, not {safe_repr(self.margins)}',
             )
         if not 1.0 <= self.lower_threshold < self.hard_stop:
             raise OptionError(
@@ -159,6 +162,7 @@ def twist_command(
     :returns: the command, and the changes made to it, as a sentence; empty for none.
     :raises ArgumentError: naming the number that cannot be, or the axes that are no rotation.
     """
+    check_kind(settings, ServoSettings, 'settings')
     twist, note = _checked(real_array(twist, 'twist'), _AXES), ''
     if settings.unitless:
         twist, note = _shares(twist, _AXES)
@@ -185,11 +189,15 @@ def joint_command(
     :returns: the command, and the changes made to it, as a sentence; empty for none.
     :raises ArgumentError: naming the joint that is not moved, or the number that cannot be.
     """
+    check_kind(velocities, Mapping, 'velocities')
+    check_kind(settings, ServoSettings, 'settings')
+    check_kind(chain, KinematicChain, 'chain')
     names = chain.joint_names
     unknown = [name for name in velocities if name not in names]
     if unknown:
         raise ArgumentError(
-            'joint_names', f'{quote(unknown[0])} is none of the moved joints: {", ".join(names)}'
+            'joint_names',
+            f'{safe_repr(unknown[0])} is none of the moved joints: {", ".join(names)}',
         )
     given = tuple(velocities)
     values = real_array([velocities[name] for name in given], 'velocities')
@@ -207,6 +215,7 @@ def joint_command(
 def pose_command(T_base_target: np.ndarray, settings: ServoSettings) -> PoseCommand:
     """Return a pose to go to, (4, 4) T_base_tip; raises ArgumentError where it is no pose."""
     T = check_transform(T_base_target, 'pose')
+    check_kind(settings, ServoSettings, 'settings')
     return PoseCommand(frame_of(T), settings.linear, settings.rotational)
 
 

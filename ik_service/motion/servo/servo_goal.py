@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from ik_service.common.arguments import check_kind
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import frame_error, frame_of
 from ik_service.motion.goal import MotionGoal, REST, Step, Tick
@@ -79,11 +80,14 @@ class ServoGoal(MotionGoal):
     :ivar condition: condition number of the Jacobian when a twist was last followed.
     :ivar end: the reason for its end; None while it is followed.
     :raises OptionError: there are neither one nor n margins.
+    :raises ArgumentError: chain or settings are of another type.
     """
 
     kind = 'servo'
 
     def __init__(self, chain: KinematicChain, settings: ServoSettings) -> None:
+        check_kind(chain, KinematicChain, 'chain')
+        check_kind(settings, ServoSettings, 'settings')
         self.status = NO_WARNING
         self.end: str | None = None
         self._chain = chain

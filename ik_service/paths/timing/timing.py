@@ -8,7 +8,7 @@ from types import NoneType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.arguments import positive, real_array
+from ik_service.common.arguments import check_kind, positive, real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.kinematics.chain import KinematicChain
@@ -211,8 +211,7 @@ def time_path(
     :raises UnknownLinkError: there is no such link.
     :raises MissingExtraError: timing is 'toppra', and it is not installed.
     """
-    if not isinstance(chain, KinematicChain):
-        raise ArgumentError('chain', f'has to be a KinematicChain, not {safe_repr(chain)}')
+    check_kind(chain, KinematicChain, 'chain')
     rows = _checked_rows(chain, q)
     bounds = timing_limits(chain, limits)
     fastest = bounds.velocity * _share('velocity_scaling', velocity_scaling)
