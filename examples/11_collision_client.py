@@ -16,6 +16,7 @@ try:
     from moveit_msgs.msg import CollisionObject
     from moveit_msgs.srv import GetPositionFK, GetPositionIK, GetStateValidity
     import rclpy
+    from rclpy.signals import SignalHandlerOptions
     from shape_msgs.msg import SolidPrimitive
 except ImportError as error:
     sys.exit(f'This example needs ROS 2 ({error}): run "make env", or source an installation')
@@ -25,7 +26,7 @@ NODE = ['--ros-args', '-p', f'urdf:={PANDA}', '-p', 'tip_link:=panda_hand_tcp']
 
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 with ExitStack() as stack:
-    rclpy.init()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)  # signals end this, not ROS
     node = rclpy.create_node('collision_client')
     spinning = threading.Thread(target=rclpy.spin, args=[node])
     spinning.start()

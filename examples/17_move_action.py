@@ -18,6 +18,7 @@ try:
     from moveit_msgs.srv import ApplyPlanningScene
     import rclpy
     from rclpy.action import ActionClient
+    from rclpy.signals import SignalHandlerOptions
     from shape_msgs.msg import SolidPrimitive
 except ImportError as error:
     sys.exit(f'This example needs ROS 2 ({error}): run "make env", or source an installation')
@@ -27,7 +28,7 @@ REST = (-0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # of the joints but the first
 
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 with ExitStack() as stack:
-    rclpy.init()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)  # signals end this, not ROS
     node = rclpy.create_node('move_client')
     spinning = threading.Thread(target=rclpy.spin, args=[node])
     spinning.start()

@@ -5,6 +5,7 @@ import io
 import os
 import re
 import runpy
+import signal
 import subprocess
 import sys
 
@@ -266,3 +267,18 @@ def test_the_client_of_move_action(ros_context, tmp_path):
     pytest.importorskip('ompl', reason='OMPL is not installed (extra plan)')
     text = run_program('17', tmp_path)
     assert numbers(r'error_code (-?\d+)', text) == [1, 1, -12]
+
+
+@pytest.mark.dds
+@pytest.mark.slow
+@pytest.mark.parametrize('number', ['11', '17'])
+def test_a_client_that_waits_for_an_answer_ends_at_sigterm(ros_context, tmp_path, number):
+    pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+    program = [sys.executable, '-u', path_of(number)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, cwd=tmp_path) as client:
+        assert b'error_code' in client.stdout.readline()  # further requests follow
+        client.terminate()
+        try:
+            assert client.wait(20.0) == -signal.SIGTERM
+        finally:
+            client.kill()
