@@ -230,10 +230,15 @@ class PositionChannel(CommandChannel):
 
     def rest(self, follower: TargetFollower, now: float) -> object | None:
         """Return commands that brake joints which the gate has held back."""
-        if not self.busy:
-            return None
-        here = FollowerCommand(self._passed.copy(), np.zeros(len(self._passed)))
-        return self.encode(here, follower, now)
+        passed = self._passed
+        if self.busy:
+            return self.encode(
+                FollowerCommand(passed.copy(), np.zeros(len(passed))), follower, now
+            )
+        if len(passed) and np.array_equal(self._gate.q[self._indices], passed):
+            self._gate.leave(self._indices)  # they stop at once
+        self._passed = np.zeros(0)
+        return None
 
     def mark_sent(self, delay: float, period: float) -> None:
         """Take note of when the last positions were really sent."""

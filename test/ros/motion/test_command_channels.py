@@ -176,6 +176,21 @@ def test_joints_that_the_gate_holds_back_come_to_rest_after_the_last_command(
 
 
 @POSITIONS
+def test_a_last_command_of_a_slow_joint_lets_it_rest(solver, measured, kind):
+    """The next commands may begin elsewhere, where somebody has moved the arm."""
+    rig, sender = Rig(solver, READY), channel(kind, solver, measured)
+    rig.measure()
+    still = np.zeros(7)
+    begun, there = (FollowerCommand(READY + far, still, begins=True) for far in (0.0, 0.01))
+    slow = FollowerCommand(READY + 1e-5, still)
+    for command in begun, slow, None, there:
+        rig.now += 0.01
+        message = sender.message(command, rig.follower, rig.now)
+    np.testing.assert_array_equal(positions_of(message), READY + 0.01)
+    assert sender.refusals == 0
+
+
+@POSITIONS
 def test_the_moment_at_which_positions_were_sent_counts(solver, measured, kind):
     for delay in (0.0, 0.009):
         rig, sender, sent = moving(kind, solver, measured, 0.25)
