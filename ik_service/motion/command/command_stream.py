@@ -383,8 +383,9 @@ class CommandStream:
             self.gate.times.expect(0.0, period)
         self._unsent_from = self._snapshot(motion)
         # A tick is not late that the rate of the last command would have brought even later.
-        expected, self.period = max(period, self.period), period
-        late = max(elapsed - period if elapsed > _LATE * expected else 0.0, self._stalled)
+        expected = max(period, self.period)
+        self.period = min(max(elapsed, period), expected)
+        late = max(elapsed - self.period if elapsed > _LATE * expected else 0.0, self._stalled)
         self._stalled = 0.0
         if late <= 0.0:
             return False

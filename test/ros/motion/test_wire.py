@@ -137,6 +137,22 @@ def test_a_motion_goes_on_from_where_the_last_window_has_ended_before_its_last_c
     assert (verdict.refused, verdict.gate) == (0, 0)
 
 
+@pytest.mark.parametrize('interface', CHANNELS)
+@pytest.mark.parametrize('rates', [(50.0, 500.0), (100.0, 50.0)])
+def test_another_rate_in_motion_is_no_change_of_speed(interface, rates):
+    before, after = rates
+    wire = Wire(interface, rate=before)
+    wire.run(0.3)
+    wire.target(A)
+    wire.run(0.3)
+    assert np.abs(wire.velocity).max() > 0.3
+    wire.configure(rate=after)
+    verdict = wire.run(1.5).judged()
+    assert verdict.step <= 1.001
+    assert verdict.acceleration <= 1.05
+    assert verdict.gate == 0
+
+
 def test_velocities_that_are_broken_off_end_with_zeros():
     wire = Wire('velocity_commands')
     wire.run(0.2).target(READY + 0.5)
