@@ -3,6 +3,8 @@
 import contextlib
 import io
 import re
+import subprocess
+import sys
 
 import pytest
 from support.chains import REPOSITORY
@@ -107,6 +109,28 @@ def test_the_program_on_planning_groups_prints_what_the_page_says(monkeypatch):
     with contextlib.redirect_stdout(printed):
         exec(program, {'iks': ik_service})
     assert printed.getvalue() == shown
+
+
+TERMINAL = re.compile(
+    r'```\n\$ (ik_solve .*?)\n(.*?)```|```bash\n(python3 .*?)```\n\n```text\n(.*?)```', re.DOTALL
+)
+
+
+def untimed(text):
+    """Words of a text without its times and the places of files."""
+    return re.sub(r'[\d.]+ [µm]?s\b|\S*/', '#', text).split()
+
+
+@pytest.mark.parametrize('page', ['command_line.md', 'paths.md'])
+def test_ik_solve_prints_what_the_page_says(page, tmp_path):
+    pytest.importorskip('matplotlib')
+    text = (REPOSITORY / 'docs' / page).read_text(encoding='utf-8')
+    command, shown = filter(None, TERMINAL.search(text).groups())
+    program = f"'{sys.executable}' -m ik_service.cli.programs ik_solve"
+    words = ['bash', '-c', command.replace('ik_solve', program)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert untimed(done.stdout) == untimed(shown)
 
 
 CONFORMANCE = (REPOSITORY / 'docs' / 'conformance.md').read_text(encoding='utf-8')
