@@ -85,7 +85,7 @@ def test_a_box_without_motion_plans_is_refused_with_the_extra_that_is_missing(ru
     process = run('--once', '--obstacle', before=f'{tmp_path}{os.pathsep}')
     process.wait_for('^Ready', START_TIMEOUT)
     assert wait_for_end(process) == 1, process.output
-    assert '--obstacle needs motion plans' in process.output
+    assert '--obstacle needs motion plans: ompl is not installed' in process.output
     assert 'ik_service[plan]' in process.output
     assert 'Traceback' not in process.output
 

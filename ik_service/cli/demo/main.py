@@ -274,7 +274,8 @@ def _wait_for_plans(client: DemoClient, check: Callable[[], None]) -> None:
     while not client.plans.is_ready():
         check()
         if client.plan_fault:
-            raise NotReadyError(f'--obstacle needs motion plans: {client.plan_fault}')
+            fault = client.plan_fault.removeprefix('no: ')
+            raise NotReadyError(f'--obstacle needs motion plans: {fault}')
         if time.monotonic() > deadline:
             raise NotReadyError('--obstacle needs move_action, which the node does not offer')
         time.sleep(0.05)
