@@ -14,6 +14,7 @@ import numpy as np
 from ik_service.exceptions import StoreError
 from ik_service.extras.scale.group_files import (
     disk_errors,
+    group_folder,
     load_zarr,
     missing_fault,
     opening_fault,
@@ -56,10 +57,11 @@ class StoredMap:
         and missing ones are noticed.
 
         :param path: its folder.
+        :raises ArgumentError: the path is none.
         :raises StoreError: something else is there, or the disk refuses.
         :raises MissingExtraError: zarr is not installed.
         """
-        zarr, folder = load_zarr(), Path(path)
+        zarr, folder = load_zarr(), group_folder(path)
         self.check_place(folder)
         with disk_errors(folder):
             made = folder.with_name(f'{folder.name}.new-{os.getpid()}')
@@ -86,7 +88,7 @@ class StoredMap:
     @classmethod
     def check_place(cls, path: str | os.PathLike[str]) -> None:
         """Check, before the work, that a map can be written somewhere; StoreError if not."""
-        folder = Path(path)
+        folder = group_folder(path)
         with disk_errors(folder):
             if folder.exists():
                 cls._attributes_in(folder)
@@ -97,10 +99,11 @@ class StoredMap:
         Read a map that :meth:`save` has written.
 
         :param path: its folder.
+        :raises ArgumentError: the path is none.
         :raises StoreError: there is none, it is of another version, or damaged.
         :raises MissingExtraError: zarr is not installed.
         """
-        zarr, folder = load_zarr(), Path(path)
+        zarr, folder = load_zarr(), group_folder(path)
         with disk_errors(folder):
             attributes = cls._attributes_in(folder)
             found = attributes.get('format')

@@ -13,7 +13,8 @@ import socket
 from types import ModuleType
 import uuid
 
-from ik_service.exceptions import MissingExtraError, StoreError
+from ik_service.common.quoting import safe_repr
+from ik_service.exceptions import ArgumentError, MissingExtraError, StoreError
 
 FAULTS = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, OverflowError,
@@ -27,6 +28,15 @@ _LOCK = '.ik_service.lock'
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 _PARTIAL = re.compile(r'.*\.[0-9a-f]{32}\.partial')  # files of Zarr before they get their name
 _TARGETS = re.compile(r'\.targets-[0-9a-f]{32}\.npy')
+
+
+def group_folder(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path of a group; raises ArgumentError where it is none."""
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise ArgumentError('store', f'has to be the path of a folder, not {safe_repr(path)}')
+    if '\0' in str(path):
+        raise ArgumentError('store', f'has a zero byte in its path: {safe_repr(path)}')
+    return Path(path).absolute()
 
 
 def opening_fault(folder: Path, kind: str, error: Exception) -> str:

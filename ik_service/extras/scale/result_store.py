@@ -7,18 +7,21 @@ from contextlib import contextmanager
 import os
 from pathlib import Path
 import shutil
+import sys
 from types import MappingProxyType
 from typing import Any, NamedTuple, TYPE_CHECKING
 import uuid
 
 import numpy as np
 
+from ik_service.common.arguments import whole_number
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, MissingExtraError, StoreError
 from ik_service.extras.scale.chain_spec import ChainSpec, digest_of
 from ik_service.extras.scale.group_files import (
     disk_errors,
     FAULTS,
+    group_folder,
     has_content,
     load_zarr,
     missing_fault,
@@ -299,7 +302,7 @@ class ResultStore:
         :raises StoreError: the store is of something else or of another version, or the disk
             refuses; the message names the difference.
         """
-        folder = _folder(path)
+        folder = group_folder(path)
         with disk_errors(folder):
             if not has_content(folder):
                 details = {
@@ -325,7 +328,7 @@ class ResultStore:
         :param writable: whether to write, too.
         :raises StoreError: there is none, it is of another version, or it holds something else.
         """
-        folder = _folder(path)
+        folder = group_folder(path)
         zarr = load_zarr()
         with disk_errors(folder):
             try:
@@ -431,13 +434,16 @@ class ResultStore:
         :param name: its name.
         :param first: number of the first row.
         :param last: number after the last; all when left out.
-        :raises ArgumentError: there is no such array.
+        :raises ArgumentError: there is no such array, or a number is no whole one.
         :raises StoreError: a file is damaged or missing, or cannot be read.
         """
         if name not in self.arrays:
             raise ArgumentError(
                 'name', f'has to be one of {", ".join(self.arrays)}, not {safe_repr(name)}'
             )
+        for argument, number in (('first', first), ('last', last)):
+            if number is not None:
+                whole_number(number, argument, least=-sys.maxsize)
         array = self.arrays[name]
         rows = range(*slice(first, last).indices(int(array.shape[0])))
         found = np.empty((len(rows), *array.shape[1:]), array.dtype)
@@ -472,11 +478,3 @@ class ResultStore:
             raise StoreError(
                 self.path, f'is damaged: {name}, {rows}: {error}; solve_to_store mends it'
             ) from error
-
-
-def _folder(path: str | os.PathLike[str]) -> Path:
-    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise ArgumentError('store', f'has to be the path of a folder, not {safe_repr(path)}')
-    if '\0' in str(path):
-        raise ArgumentError('store', f'has a zero byte in its path: {safe_repr(path)}')
-    return Path(path).absolute()

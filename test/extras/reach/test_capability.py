@@ -238,3 +238,5 @@ def test_what_is_no_map_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / 'file', tmp_path / 'nothing'):
         with pytest.raises(StoreError, match='is no capability map'):
             CapabilityMap.load(path)
+    with pytest.raises(ArgumentError, match='has to be the path of a folder, not None'):
+        CapabilityMap.load(None)

@@ -234,8 +234,11 @@ class TestRefusal:
         assert_same_store(report.store, expected)
 
     def test_unknown_array_is_named(self, solve):
+        store = solve().store
         with pytest.raises(ArgumentError, match='orientation_error'):
-            solve().store.read('torque')
+            store.read('torque')
+        with pytest.raises(ArgumentError, match=r"first: has to be a whole number .*, not 'a'"):
+            store.read('q', 'a')
 
     def test_remains_within_a_store_go_by_their_names(self, solve, whole, tmp_path):
         identity = '0123456789abcdef' * 2
