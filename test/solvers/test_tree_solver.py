@@ -179,8 +179,8 @@ def test_arm_that_has_arrived_stays():
     pytest.fail('no search began with the left arm where it was')
 
 
-def six_arms():
-    """Six arms of six joints on a torso of three, of random geometry."""
+def six_arms(shared=3):
+    """Six arms of six joints on a torso of three joints, or none, of random geometry."""
     rng = np.random.default_rng(0)
     links, joints = ['base'], []
 
@@ -195,7 +195,7 @@ def six_arms():
             parent = link
         return parent
 
-    torso = limb('torso', 'base', 3)
+    torso = limb('torso', 'base', shared)
     tips = [limb(f'arm{k}', torso, 6) for k in range(6)]
     return iks.Robot.from_urdf(robot_xml(links, joints)).tree('base', tips)
 
@@ -212,6 +212,22 @@ def test_a_torso_stays_while_one_of_many_arms_is_away():
             assert_reached(tree, targets, result)
             solved += 1
     assert solved >= 17
+
+
+def test_arms_without_a_common_joint_do_not_hinder_each_other():
+    """Together they take as many searches as the one that takes most, but for chance."""
+    tree = six_arms(shared=0)
+    robot, options = tree.chains[0].robot, iks.IkOptions(timeout=60.0)
+    solver = iks.Solver(tree, options=options)
+    alone = {tip: iks.Solver(robot.chain('base', tip), options=options) for tip in tree.tips}
+    together, most = 0, 0
+    for q in postures(tree, 20, 1):
+        targets = tree.forward(q)
+        result = solver.solve(targets)
+        assert_reached(tree, targets, result)
+        together += result.searches
+        most += max(alone[tip].solve(targets[tip]).searches for tip in tree.tips)
+    assert together <= 2 * most, (together, most)
 
 
 def test_same_request_gives_the_same_answer_in_every_thread():

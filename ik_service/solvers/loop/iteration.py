@@ -114,6 +114,16 @@ def beyond_reach(chain, settings, goal):
     return x * x + y * y + z * z > reach * reach
 
 
+@varied_kernel
+def progresses(settings, work, cost, reference):
+    """
+    Return whether the cost has fallen enough; of several tips, that of a group of them.
+
+    :param reference: the cost before, when this was called last; inf at the first call.
+    """
+    return not cost > (1.0 - settings.progress) * reference
+
+
 @inner_kernel
 def evaluate_pose(chain, settings, work, search, trace):
     """Evaluate and record the pose at ``work.q``; returns its cost and if it is in tolerance."""

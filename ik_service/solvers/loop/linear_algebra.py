@@ -123,6 +123,22 @@ def damped_step(work, error, damping):
 
 damped_step = varied_kernel(damped_step, inlined=True)
 
+# Keeps the 6×6 system definite where the Jacobian is singular and the error is nearly zero.
+LEAST_DAMPING = 1e-12
+
+
+def error_damped_step(work, error, damping):
+    """
+    Write the damped step for a damping in proportion to the cost to ``work.step``.
+
+    :param damping: λ for the whole cost; of several tips, those with no joint in common with the
+        others get the share of their own cost.
+    """
+    damped_step(work, error, damping)
+
+
+error_damped_step = varied_kernel(error_damped_step, inlined=True)
+
 
 @inner_kernel
 def solve_by_lu(A, b):

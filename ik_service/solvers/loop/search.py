@@ -38,6 +38,7 @@ from ik_service.solvers.loop.iteration import (
     errors_at,
     evaluate_pose,
     goal_fault,
+    progresses,
     set_goal,
     step_within_limits,
     weighted_rows,
@@ -409,7 +410,7 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
         worse += cost > before
         before = cost
         if iteration % patience == 0 and not found:
-            if cost > (1.0 - settings.progress) * reference:
+            if not progresses(settings, work, cost, reference):
                 break
             reference = cost
         ending = _OUT_OF_TIME

@@ -19,14 +19,12 @@ from typing import NamedTuple
 
 from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.kernels import copy_vector, has_lower, has_upper
-from ik_service.solvers.loop.linear_algebra import damped_step
+from ik_service.solvers.loop.linear_algebra import error_damped_step, LEAST_DAMPING
 from ik_service.solvers.loop.problem import width
 from ik_service.solvers.loop.step import step_of
 from ik_service.solvers.options import LimitStrategy, Nearness
 from ik_service.solvers.registry import given, SolverSpec
 
-# Keeps the 6×6 system definite where the Jacobian is singular and the error is nearly zero.
-_LEAST_DAMPING = 1e-12
 # The share of the distance to the middle that a joint would go for an error of 1.
 _CENTRING = 2.0
 # Cost at the seed [half a squared error] below which a path is tracked: closer than about 4 cm.
@@ -49,13 +47,13 @@ class LevenbergMarquardt(NamedTuple):
 @step_of(LevenbergMarquardt, short=True)
 def levenberg_marquardt_step(method, chain, settings, work):
     """Write the damped step to ``work.step``."""
-    damping = method.damping * work.cost[0] + _LEAST_DAMPING
+    damping = method.damping * work.cost[0] + LEAST_DAMPING
     tracks = work.seed_cost[0] < _TRACKING_COST and settings.nearness == Nearness.FIRST
     keeps = settings.limits == LimitStrategy.CLAMP or settings.limits == LimitStrategy.ACTIVE_SET
     if tracks and method.centring > 0.0 and keeps:
         _centred_step(method.centring, chain, work, damping)
     else:
-        damped_step(work, work.error, damping)
+        error_damped_step(work, work.error, damping)
 
 
 @inner_kernel
@@ -73,7 +71,7 @@ def _centred_step(centring, chain, work, damping):
         wish[i] = gain * (goal - work.q[i]) if free else 0.0
         for j in range(width(work)):
             rest[j] -= work.rows[i, j] * wish[i]
-    damped_step(work, rest, damping)
+    error_damped_step(work, rest, damping)
     for i in range(work.q.shape[0]):
         work.step[i] += wish[i]
 

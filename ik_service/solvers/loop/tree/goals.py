@@ -13,22 +13,39 @@ from ik_service.kinematics.joint_path import ChainArrays
 from ik_service.kinematics.kernels import copy_vector, last_frame
 from ik_service.kinematics.pose_error import frame_error, transform_fault
 from ik_service.kinematics.tree import TreeArrays
-from ik_service.solvers.loop.iteration import beyond_reach, errors, errors_at, goal_fault, set_goal
+from ik_service.solvers.loop.iteration import (
+    beyond_reach,
+    errors,
+    errors_at,
+    goal_fault,
+    progresses,
+    set_goal,
+    within_tolerance,
+)
 from ik_service.solvers.loop.search import random_position, random_start, uniform
 from ik_service.solvers.loop.tree.problem import (
+    ARRIVED,
+    COST,
     END,
     EULER_XYZ,
     EXACT,
     EXTENTS,
     FREE,
+    GROUP,
     KIND,
+    ORIENTATION,
     POINT,
+    POSITION,
+    REFERENCE,
     REGION,
     ROTATION_VECTOR,
+    SHARED,
+    SIZE,
     TARGET,
     TOLERANCES,
     TreeWorkspace,
     TURNING,
+    WAITS,
 )
 from ik_service.solvers.loop.tree.tolerances import along_axes, angle_excess, region_excess
 from ik_service.solvers.task import BLOCK_ROWS
@@ -163,6 +180,36 @@ def _tree_errors_at(chain, settings, work, q):
 
 
 @inner_kernel
+def group_of(work, tip):
+    """Return the number of the group of a tip."""
+    return int(work.groups[tip, GROUP])
+
+
+@variant(progresses, TreeWorkspace)
+def _any_group_progresses(settings, work, cost, reference):
+    """Return whether the cost of a group that has not arrived, or of the only one, has fallen."""
+    falls, tips = False, work.groups.shape[0]
+    for group in range(tips):
+        own, before = work.groups[group, COST], work.groups[group, REFERENCE]
+        if work.groups[group, SIZE] > 0.0 and not (
+            reference < math.inf and own > (1.0 - settings.progress) * before
+        ):
+            falls |= work.groups[group, SIZE] == tips or not _is_there(settings, work, group)
+        work.groups[group, REFERENCE] = own
+    return falls
+
+
+@inner_kernel
+def _is_there(settings, work, group):
+    """Return whether all tips of a group are within tolerance."""
+    for tip in range(work.groups.shape[0]):
+        position, orientation = work.reached[tip, POSITION], work.reached[tip, ORIENTATION]
+        if group_of(work, tip) == group and not within_tolerance(settings, position, orientation):
+            return False
+    return True
+
+
+@inner_kernel
 def errors_within(settings, work, position_margin, orientation_margin):
     """
     Return the largest position error [m] and orientation error [rad] of a tip, and the cost.
@@ -171,6 +218,8 @@ def errors_within(settings, work, position_margin, orientation_margin):
     :param orientation_margin: inset in the tolerances of the angles [rad].
     """
     largest = turned = total = 0.0
+    for tip in range(work.frame.shape[0]):
+        work.groups[tip, COST] = 0.0
     for tip in range(work.frame.shape[0]):
         tip_error(work.frame[tip], work.goal[tip], position_margin, orientation_margin, work.twist)
         position = orientation = cost = 0.0
@@ -184,11 +233,12 @@ def errors_within(settings, work, position_margin, orientation_margin):
                     position += work.twist[j] * work.twist[j]
                 else:
                     orientation += work.twist[j] * work.twist[j]
-        work.reached[tip, 0] = math.sqrt(position)
-        work.reached[tip, 1] = math.sqrt(orientation)
-        largest = max(largest, work.reached[tip, 0])
-        turned = max(turned, work.reached[tip, 1])
+        work.reached[tip, POSITION] = math.sqrt(position)
+        work.reached[tip, ORIENTATION] = math.sqrt(orientation)
+        largest = max(largest, work.reached[tip, POSITION])
+        turned = max(turned, work.reached[tip, ORIENTATION])
         total += cost
+        work.groups[group_of(work, tip), COST] += cost
     if math.isnan(total):
         largest = turned = total
     work.cost[0] = 0.5 * total
@@ -247,8 +297,6 @@ _CLOSE = 0.02
 _HELD_OFF = 0.3
 # Share of the starts at which no joint is kept: where one tip is can hinder another.
 _ALL_AT_ONCE = 0.05
-# Column of ``work.reached`` with whether a tip has arrived, or is held off.
-_ARRIVED = 2
 
 
 @variant(random_start, TreeArrays)
@@ -263,15 +311,23 @@ def _tree_random_start(chain, settings, work, radius):
     start is the one of least cost of several postures then: tips far away take the others along.
     """
     last_frame(chain, work.q, work.axes, work.frame)
-    errors(settings, work)
-    tips = work.reached.shape[0]
-    waits = radius == math.inf and _any_away(chain, work) and uniform(work.random) > _ALL_AT_ONCE
-    shared = tips > 2 and uniform(work.random) * tips > 2.0
-    draws = tips - 1 if tips > 2 and radius == math.inf else 1
+    position, orientation, _ = errors(settings, work)
+    every = within_tolerance(settings, position, orientation)
+    draws = 1
+    for group in range(work.groups.shape[0]):
+        size = int(work.groups[group, SIZE])
+        if size == 0:
+            continue
+        away = radius == math.inf and _any_away(chain, work, group)
+        waits = radius == math.inf and not every and _is_there(settings, work, group)
+        work.groups[group, WAITS] = waits or (away and uniform(work.random) > _ALL_AT_ONCE)
+        work.groups[group, SHARED] = size > 2 and uniform(work.random) * size > 2.0
+        if size > 2 and radius == math.inf:
+            draws = max(draws, size - 1)
     lowest = math.inf
     for draw in range(draws):
         for i in range(work.q.shape[0]):
-            if not (waits and _is_kept(chain, work, i, shared)):
+            if not _is_kept(chain, work, i):
                 work.q[i] = random_position(chain, work, radius, i)
         if draws == 1:
             return
@@ -284,16 +340,18 @@ def _tree_random_start(chain, settings, work, radius):
 
 
 @inner_kernel
-def _any_away(chain, work):
-    """Write which tips have arrived, or are held off by others; return whether some are away."""
+def _any_away(chain, work, group):
+    """Write which tips of a group have arrived, or are held off; return whether some are away."""
     away, tips = False, work.reached.shape[0]
     for tip in range(tips):
+        if group_of(work, tip) != group:
+            continue
         error = _error(work, tip)
         arrived = error < _CLOSE
-        for other in range(tips if tips > 2 else 0):
+        for other in range(tips if work.groups[group, SIZE] > 2.0 else 0):
             if not arrived and error < _HELD_OFF * _error(work, other):
                 arrived = _share_joints(chain, tip, other)
-        work.reached[tip, _ARRIVED] = arrived
+        work.reached[tip, ARRIVED] = arrived
         away |= not arrived
     return away
 
@@ -301,7 +359,7 @@ def _any_away(chain, work):
 @inner_kernel
 def _error(work, tip):
     """Return the larger one of both errors of a tip [m] or [rad]."""
-    return max(work.reached[tip, 0], work.reached[tip, 1])
+    return max(work.reached[tip, POSITION], work.reached[tip, ORIENTATION])
 
 
 @inner_kernel
@@ -314,12 +372,15 @@ def _share_joints(chain, tip, other):
 
 
 @inner_kernel
-def _is_kept(chain, work, i, shared):
-    """Return whether every tip that a variable moves has arrived, or some where ``shared``."""
-    some, every = False, True
+def _is_kept(chain, work, i):
+    """Return whether a group waits for its other tips, and a variable moves those that arrived."""
+    some, every, group = False, True, 0
     for tip in range(work.reached.shape[0]):
         if chain.moves[tip, i] != 0.0:
-            arrived = work.reached[tip, _ARRIVED] != 0.0
+            arrived = work.reached[tip, ARRIVED] != 0.0
             some |= arrived
             every &= arrived
-    return some if shared else every
+            group = group_of(work, tip)
+    return work.groups[group, WAITS] != 0.0 and (
+        some if work.groups[group, SHARED] != 0.0 else every
+    )

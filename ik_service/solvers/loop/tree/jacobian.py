@@ -15,9 +15,11 @@ from ik_service.kinematics.kernels import copy_vector, jacobian_rows, last_frame
 from ik_service.kinematics.pose_error import frame_error
 from ik_service.kinematics.tree import TreeArrays
 from ik_service.solvers.loop.iteration import errors, task_rows, weighted_rows
-from ik_service.solvers.loop.linear_algebra import damped_step
-from ik_service.solvers.loop.tree.goals import INSET, point_offset, tip_chain
+from ik_service.solvers.loop.linear_algebra import damped_step, error_damped_step, LEAST_DAMPING
+from ik_service.solvers.loop.tree.goals import group_of, INSET, point_offset, tip_chain
 from ik_service.solvers.loop.tree.problem import (
+    COST,
+    DAMPING,
     EXACT,
     FREE,
     KIND,
@@ -153,19 +155,37 @@ def _numerical_rows(chain, settings, work):
 @variant(damped_step, TreeWorkspace)
 def _tree_damped_step(work, error, damping):
     """Write the damped step for the rows of ``work`` to ``work.step``."""
+    for tip in range(work.reached.shape[0]):
+        work.reached[tip, DAMPING] = damping
+    _write_step(work, error)
+
+
+@variant(error_damped_step, TreeWorkspace)
+def _tree_error_damped_step(work, error, damping):
+    """Write the step, each tip damped for the cost of its group, to ``work.step``."""
+    for tip in range(work.reached.shape[0]):
+        share, whole = work.groups[group_of(work, tip), COST], 2.0 * work.cost[0]
+        share = share / whole if whole > 0.0 else 1.0
+        work.reached[tip, DAMPING] = max(damping * share, LEAST_DAMPING)
+    _write_step(work, error)
+
+
+@inner_kernel
+def _write_step(work, error):
+    """Write the step, with the dampings of the tips, to ``work.step``."""
     rows, matrix = work.rows, work.matrix
     n, width = rows.shape
     if width <= n:
         solution = work.solution
         copy_vector(error, solution)
-        _outer_products(rows, damping, matrix)
+        _outer_products(rows, work.reached, matrix)
         solve_definite(matrix, solution)
         for i in range(n):
             work.step[i] = 0.0
             for j in range(width):
                 work.step[i] += rows[i, j] * solution[j]
     else:
-        _inner_products(rows, damping, matrix)
+        _inner_products(rows, work.reached, matrix)
         for i in range(n):
             work.step[i] = 0.0
             for j in range(width):
@@ -174,12 +194,12 @@ def _tree_damped_step(work, error, damping):
 
 
 @inner_kernel
-def _outer_products(rows, damping, matrix):
-    """Write the lower triangle of JJᵀ + λI."""
+def _outer_products(rows, tips, matrix):
+    """Write the lower triangle of JJᵀ + λI, with the damping of each tip."""
     for j in range(rows.shape[1]):
         for k in range(j):
             matrix[j, k] = 0.0
-        matrix[j, j] = damping
+        matrix[j, j] = tips[j // 6, DAMPING]
     for i in range(rows.shape[0]):
         row = rows[i]
         for j in range(row.shape[0]):
@@ -190,9 +210,13 @@ def _outer_products(rows, damping, matrix):
 
 
 @inner_kernel
-def _inner_products(rows, damping, matrix):
-    """Write the lower triangle of JᵀJ + λI."""
+def _inner_products(rows, tips, matrix):
+    """Write the lower triangle of JᵀJ + λI, with the damping of a tip that each joint moves."""
     for i in range(rows.shape[0]):
+        damping = tips[0, DAMPING]
+        for j in range(rows.shape[1]):
+            if rows[i, j] != 0.0:
+                damping = tips[j // 6, DAMPING]
         for k in range(i + 1):
             total = damping if i == k else 0.0
             for j in range(rows.shape[1]):

@@ -69,10 +69,17 @@ class TreeProblem(NamedTuple):
     spans: np.ndarray
 
 
-# Fields that are there only for trees: position error [m] and orientation error [rad] of each tip,
-# and four numbers unused; and scratch, the latter two 3 × 3 matrices.
+# Columns of ``reached``, of each tip: position error [m], orientation error [rad], whether it has
+# arrived or is held off, and the damping of its step; two are unused.
+POSITION, ORIENTATION, ARRIVED, DAMPING = range(4)
+# Columns of ``groups``. Tips with joints in common are a group, whose number is that of its first
+# tip. Of each tip: the number of its group. Of each group, in the row of its number: how many tips
+# it has, the sum of their squared errors, that sum at the last test for progress; at a restart,
+# whether tips that have arrived keep their joints, and also those that they share with others.
+GROUP, SIZE, COST, REFERENCE, WAITS, SHARED = range(6)
+# Fields that are there only for trees: the two above; and scratch, the latter two 3 × 3 matrices.
 TreeWorkspace: Any = namedtuple(  # type: ignore[misc]
-    'TreeWorkspace', (*Workspace._fields, 'reached', 'solution', 'maps')
+    'TreeWorkspace', (*Workspace._fields, 'reached', 'groups', 'solution', 'maps')
 )
 TreeWorkspace.__doc__ = """State and scratch of a solve for several tips."""
 # Numbers of `floats`, and rows of `vectors` and `wides`, that every problem has.
@@ -99,7 +106,8 @@ def _cut(problem):
         goal=goals, best_q=vectors[9], probe_frame=floats[21:33], random=integers[14:15],
         recorded=integers[15:16], clock=integers[16:18], lower=vectors[10], upper=vectors[11],
         searched=integers[18:19], spent=integers[19:20], kept=floats[33:34],
-        motion=floats[34:35], goes_on=integers[20:21], reached=sixes[m + t :],
+        motion=floats[34:35], goes_on=integers[20:21], reached=sixes[m + t : m + 2 * t],
+        groups=sixes[m + 2 * t :],
         solution=wides[2], maps=floats[35:53],
     )  # fmt: skip
     return tree, work
@@ -138,7 +146,7 @@ def allocate_tree(tree: KinematicTree, memory: int = 0, limited: bool = True) ->
         floats=np.zeros(_FLOATS),
         integers=np.zeros(INTEGERS, np.int64),
         vectors=np.zeros((_VECTORS + t + 6 * t + memory, n)),
-        sixes=np.zeros((m + 2 * t, 6)),
+        sixes=np.zeros((m + 3 * t, 6)),
         twelves=np.zeros((2 * t, 12)),
         wides=np.zeros((_WIDES + n + 6 * t, 6 * t)),
         goals=np.zeros((t, GOAL_SIZE)),
@@ -151,7 +159,18 @@ def allocate_tree(tree: KinematicTree, memory: int = 0, limited: bool = True) ->
     for own, given in zip(arrays, tree.arrays, strict=True):
         own[:] = given
     work.lower[:], work.upper[:] = tree.lower, tree.upper
+    work.groups[:, GROUP] = groups = _groups(tree.arrays.moves != 0.0)
+    work.groups[:, SIZE] = np.bincount(groups, minlength=t)
     if not limited:
         for end, chain in zip(arrays.ends, tree.chains, strict=True):
             end[5] = reach_without_limits(chain.arrays.joints, end[5])
     return problem
+
+
+def _groups(moves: np.ndarray) -> np.ndarray:
+    """Return of each tip (t,) the first one of its group, by which variables move it (t, n)."""
+    groups = np.arange(len(moves))
+    for variable in moves.T:
+        joined = np.isin(groups, groups[variable])
+        groups[joined] = groups[joined].min(initial=len(moves))
+    return groups
