@@ -286,10 +286,13 @@ class Graph:
         pairs = self._node.get_service_names_and_types()
         return [pair for pair in pairs if f'/{self._node.get_name()}/' not in pair[0]]
 
+    def _parameters_of(self, node: str) -> list[str]:
+        request = ListParameters.Request()
+        return sorted(self._of_node(node, ListParameters, 'list_parameters', request).result.names)
+
     def list_parameters(self, node: str) -> None:
         """Print the names of a node's parameters; raises CallFailedError."""
-        answer = self._of_node(node, ListParameters, 'list_parameters', ListParameters.Request())
-        for name in sorted(answer.result.names):
+        for name in self._parameters_of(node):
             print(f'  {name}')
 
     def get_parameter(self, node: str, name: str) -> None:
@@ -297,7 +300,8 @@ class Graph:
         request = GetParameters.Request(names=[name])
         values = self._of_node(node, GetParameters, 'get_parameters', request).values
         if not values or values[0].type == ParameterType.PARAMETER_NOT_SET:
-            raise CallFailedError(f'Parameter not set: {node} has no {quote(name)}')
+            near = suggested(name, self._parameters_of(node))
+            raise CallFailedError(f'Parameter not set: {node} has no {quote(name)}; {near}')
         value = parameter_value_to_python(values[0])
         shown = list(value) if hasattr(value, 'tolist') else value
         print(f'{_KINDS.get(values[0].type, "Values are:")} {shown}')

@@ -51,6 +51,13 @@ def test_links_are_where_they_are_measured_and_the_base_where_the_seed_puts_it(a
     assert resolved.notes == []
 
 
+@pytest.mark.parametrize(('frame', 'meant'), [('tabel', r' \(is table meant\?\)'), ('x', '')])
+def test_a_frame_that_is_none_is_named_with_the_link_that_may_be_meant(arm, frame, meant):
+    resolved = resolver(arm, MeasuredState(arm), posture_of(arm, 2))
+    with pytest.raises(RequestError, match=rf"'{frame}' is no link of 'tree'{meant}, and tf"):
+        resolved.in_base('base', frame, T_ANY)
+
+
 def test_any_link_may_be_the_base(arm):
     now, seed = posture_of(arm, 1), posture_of(arm, 2)
     resolved = resolver(arm, measured_at(arm, now), seed)
