@@ -66,7 +66,7 @@ def test_services_parameters_and_actions_are_called_as_by_ros2cli(bench, termina
     assert '  solver.name\n' in terminal('param', 'list', node)
     with pytest.raises(CallFailedError, match=r'Setting parameter failed: .*levenberg_marquardt'):
         terminal('param', 'set', node, 'solver.name', 'nothing')
-    with pytest.raises(CallFailedError, match=r"Parameter not set: .*'tip_lnk'; closest: tip_link"):
+    with pytest.raises(CallFailedError, match=r"not set: .*'tip_lnk'; closest: tip_link"):
         terminal('param', 'get', node, 'tip_lnk')
 
     action = f'{bench.namespace}/follow_joint_trajectory'

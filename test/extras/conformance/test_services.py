@@ -404,3 +404,4 @@ def test_what_is_not_served_is_not_judged(ros_context, may_change):
     motions = [o for o in outcomes if o.check.section == 'motions']
     assert all(('joint state' if may_change else '--move') in o.note for o in motions)
     assert median(o.seconds for o in motions) < 0.1  # only the first waits for joint states
+    assert all(len(o.note) < 60 for o in motions[1:])

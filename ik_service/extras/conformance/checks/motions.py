@@ -177,8 +177,13 @@ def _from_start(subject: Subject) -> Iterator[Posture]:
     subject.single_tip()
     joints, patience = _joints_of(subject), subject.connection.patience
     if not joints.wait(patience):
-        missing = ', '.join(joints.missing())
-        raise NotSupportedError(f'no joint state of {missing} on {joints.topic} in {patience:g} s')
+        missing, again = ', '.join(joints.missing()), joints.waited_in_vain
+        joints.waited_in_vain = True
+        raise NotSupportedError(
+            'no joint states, as in the check before'
+            if again
+            else f'no joint state of {missing} on {joints.topic} in {patience:g} s'
+        )
     start = joints.posture()
     try:
         yield start
@@ -278,6 +283,7 @@ class MeasuredJoints:
         self._positions: dict[str, float] = {}
         self._news = threading.Condition()
         self._began = time.monotonic()
+        self.waited_in_vain = False
         self.topic: str = node.create_subscription(
             JointState, JOINT_STATES, self._on_state, qos_profile_sensor_data
         ).topic_name
