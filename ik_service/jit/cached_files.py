@@ -40,6 +40,11 @@ def cache_folder() -> Path | None:
     return folder if os.access(folder, os.W_OK | os.X_OK) else None
 
 
+def uncached_reason() -> str:
+    """Return why compiled code is not kept, as a part of a sentence; empty where it is."""
+    return '' if cache_folder() else 'as the cache cannot be written (see NUMBA_CACHE_DIR)'
+
+
 def read_checked(path: Path) -> bytes | None:
     """Return what :func:`write_checked` wrote, None where damaged; raises OSError."""
     content = read_regular(path, _LONGEST)

@@ -20,6 +20,7 @@ from ik_service.cli.solve.outcome import find_all
 from ik_service.cli.solve.output import FORMAT, json_text, solution_lines, trace_lines
 from ik_service.common.transforms import rotation_from_rpy
 from ik_service.exceptions import OptionError
+from ik_service.jit import cached_files
 
 
 def test_the_answer_is_that_of_the_solver():
@@ -59,7 +60,7 @@ def test_an_option_that_the_only_solver_does_not_use_is_an_error():
 def test_a_notice_of_compiling_says_whether_later_runs_do_it_again(
     monkeypatch, capsys, folder, later
 ):
-    monkeypatch.setattr(outcomes, 'cache_folder', lambda: folder)
+    monkeypatch.setattr(cached_files, 'cache_folder', lambda: folder)
     monkeypatch.setattr(outcomes, '_LONG', 0.0)
     with outcomes.compiling_notice('ccd'):
         for timer in threading.enumerate():

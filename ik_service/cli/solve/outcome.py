@@ -15,7 +15,7 @@ import numpy as np
 
 from ik_service.cli.solve.request import Request
 from ik_service.exceptions import IncompleteSolutionsError, OptionError
-from ik_service.jit.cached_files import cache_folder
+from ik_service.jit.cached_files import uncached_reason
 from ik_service.solvers.all_solutions.finder import (
     AllSolutions,
     DEFAULT_RESOLUTION,
@@ -138,9 +138,8 @@ def compiling_notice(what: str) -> Iterator[None]:
     """Print that something is being compiled where the ``with`` block takes long."""
 
     def explain() -> None:
-        later = 'later runs start at once'
-        if cache_folder() is None:
-            later = 'so do later runs, as the cache cannot be written (see NUMBA_CACHE_DIR)'
+        reason = uncached_reason()
+        later = f'so do later runs, {reason}' if reason else 'later runs start at once'
         print(f'compiling {what}: {later}', file=sys.stderr, flush=True)
 
     timer = threading.Timer(_LONG, explain)

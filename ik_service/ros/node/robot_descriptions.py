@@ -19,6 +19,7 @@ from ik_service.arm.loader import (
     with_semantics,
 )
 from ik_service.exceptions import IkServiceError, SrdfError
+from ik_service.jit.cached_files import uncached_reason
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.urdf_writing import whole_urdf
 from ik_service.model.xacro_arguments import XacroArguments
@@ -132,7 +133,9 @@ class RobotDescriptions:
     def waiting_for(self) -> str:
         """Reason why there is no arm yet, in words."""
         if self._received[0]:
-            return 'compiling for the robot description'
+            reason = uncached_reason()
+            later = f': so do later starts, {reason}' if reason else ''
+            return f'compiling for the robot description{later}'
         topic = self._node.resolve_topic_name(_URDF_TOPIC)
         return (
             f'waiting for a robot description on the topic {topic}; '

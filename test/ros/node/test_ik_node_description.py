@@ -329,3 +329,12 @@ def test_what_parameters_give_is_published_and_not_subscribed_to():
     graph.send('robot_description', urdf('one'))
     assert graph.published == semantic
     assert not Graph(**texts, publish_robot_description_semantic=False).published
+
+
+@pytest.mark.dds
+def test_a_node_that_compiles_at_every_start_says_why(bench):
+    unwritable = {'NUMBA_CACHE_DIR': '/proc/nothing'}
+    node = bench.start(
+        NODE, ready='so do later starts, as the cache', environment=unwritable, urdf=str(PANDA)
+    )
+    node.kill()
