@@ -647,6 +647,12 @@ class TargetFollower:
         with self._lock:
             self._stream.mark_sent(delay, self.period)
 
+    def note_held(self, q: np.ndarray) -> None:
+        """Note where a controller holds the joints (n,) after the last command [rad] or [m]."""
+        with self._lock:
+            if not self._stream.active and len(self._stream.gate.q):
+                self._stream.gate.q = q
+
     def discard_late(self, delay: float, at_once: bool = False) -> bool:
         """
         Discard the command of the last tick if it is too late to send it.

@@ -336,14 +336,9 @@ class PlannedMotion:
         q, velocity, _ = time_powers(t - motion.times[i]) @ polynomials[0]
         return q, velocity
 
-    def has_ended_elsewhere(self, q: np.ndarray, now: float, commanded: np.ndarray) -> bool:
-        """
-        Return whether it is over, and joints stand elsewhere (n,) than at its end.
-
-        :param commanded: (n,) the last commands [rad] or [m]; joints that stand by theirs are held
-            where it has ended, also if that was before it had come back to the commands.
-        """
-        far = (np.abs(self.trajectory.positions[-1] - q) > _STANDS) & (q != commanded)
+    def has_ended_elsewhere(self, q: np.ndarray, now: float) -> bool:
+        """Return whether it is over, and joints stand elsewhere (n,) than at its end."""
+        far = np.abs(self.trajectory.positions[-1] - q) > _STANDS
         return now >= self.start + self.trajectory.duration and bool(far.any())
 
 
@@ -351,7 +346,6 @@ class PlannedMotion:
 class _State:
     points: tuple[_Point, ...] = ()
     command: np.ndarray | None = None  # the newest command
-    ended: np.ndarray | None = None  # the last command of the motion before
     due: float = 0.0  # when the step to there ends
     now: float = 0.0  # when it was made
     braking: np.ndarray | None = None  # largest decrease of the speeds since rest [1/s]
@@ -379,13 +373,17 @@ class CommandWindow:
         assert sent.trajectory.velocities is not None
         return np.asarray(~sent.trajectory.velocities[:, joints].any(axis=0))
 
+    @property
+    def final(self) -> np.ndarray | None:
+        """Positions (n,) at the end of the last window [rad] or [m]; None before any."""
+        sent = self._state.sent
+        return None if sent is None else sent.trajectory.positions[-1]
+
     def end(self) -> None:
         """Forget the commands, but not those sent; the next one begins a new motion."""
         last = self._state
-        ended = last.ended if last.command is None else last.command
-        self._state = self._before = _State(
-            ended=ended, braking=last.braking, fastest=last.fastest, sent=last.sent
-        )
+        sent = _State(braking=last.braking, fastest=last.fastest, sent=last.sent)
+        self._state = self._before = sent
 
     def mark_sent(self) -> None:
         """Take note that the last window was sent, where not all of them are."""
@@ -543,8 +541,7 @@ def _begun(
     otherwise they rest at the command.
     """
     sent, still, final = last.sent, np.zeros_like(command), now + MARGIN
-    ended = np.full_like(command, np.nan) if last.ended is None else last.ended
-    if sent is None or sent.has_ended_elsewhere(command, final - averaged, ended):
+    if sent is None or sent.has_ended_elsewhere(command, final - averaged):
         begun = (since, command, still), (final + period, command, still)
         return _State(
             begun,

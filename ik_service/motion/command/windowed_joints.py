@@ -119,9 +119,12 @@ class WindowedJoints(CommandedJoints):
         return alone
 
     def end(self, user: int, indices: np.ndarray) -> None:
-        """End the commands of a group."""
+        """End the commands of a group; after a stall the last window ends beside them."""
         super().end(user, indices)
         self._bounds.pop(user, None)
+        final = self.window.final
+        if final is not None and not self.users:
+            self.q = final
 
     def plan(
         self,

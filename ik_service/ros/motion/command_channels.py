@@ -134,8 +134,9 @@ class CommandChannel(ABC):
     ) -> object | None:
         """Return the message for the command of this tick, or None; None for nothing to send."""
         if command is None:
-            if not follower.active:
+            if self._streams and not follower.active:
                 self._end()
+                self.tell_end(follower)
             return None if self._streams else self.rest(follower, now)
         if command.begins:
             self._end()
@@ -150,6 +151,9 @@ class CommandChannel(ABC):
             self._streams = False
             self._joints.end(self._number, self._indices)
             self._joints.rested = self._group.here()
+
+    def tell_end(self, follower: TargetFollower) -> None:  # noqa: B027
+        """Tell a follower where the controller holds its joints, if not at its last command."""
 
     def begin(self, alone: bool) -> None:  # noqa: B027
         """Begin a stream of commands; alone where no other group has one."""

@@ -231,6 +231,10 @@ class TrajectoryChannel(CommandChannel):
             return self._message(planned)
         return self._blended(now) if blended.is_due(planned, now, period) else None
 
+    def tell_end(self, follower: TargetFollower) -> None:
+        """Tell where the last window ends."""
+        follower.note_held(self._joints.q[self._indices])
+
     def leave(self) -> None:
         """Send nothing more, not even the last window."""
         super().leave()
