@@ -37,6 +37,7 @@ from ik_service.solvers.methods.levenberg_marquardt import LevenbergMarquardt
 from ik_service.solvers.options import LimitStrategy
 from ik_service.solvers.result import IkStatus
 from ik_service.solvers.solver import Solver
+from ik_service.solvers.task import BLOCK_ROWS
 
 _DAMPING = 0.1  # λ of the steps, relative to the error
 _STEPS = 25  # to a target, at most
@@ -162,8 +163,8 @@ def row_errors(problem, targets, q, errors):
 
 # Share of the largest step that the search uses; the rest is for rounding and the last digits.
 _SHARE = 0.995
-# Dimension of a null space, at most, where tolerances make it unknown.
-_MOST_REDUNDANT = 6
+# Dimension of a null space, at least, where tolerances make it unknown.
+_LEAST_ASSUMED = 6
 _SUCCESS = IkStatus.SUCCESS.number
 
 
@@ -242,11 +243,13 @@ class PathProblem:
 
     @property
     def redundancy(self) -> int:
-        """Dimension of the null spaces at the targets, at most."""
+        """Dimension of the null spaces at the targets, at most; of tolerances, what is assumed."""
         n = int(self.chain.n)
-        if self.targets.shape[1:] != (4, 4):
-            return min(n, _MOST_REDUNDANT)
-        return max(0, n - int(np.count_nonzero(self.solver.options.task_weights)))
+        axes = int(np.count_nonzero(self.solver.options.task_weights))
+        if self.targets.shape[1:] == (4, 4):
+            return max(0, n - axes)
+        tips = self.targets.shape[1] // BLOCK_ROWS
+        return min(n, max(_LEAST_ASSUMED, n - axes * tips))
 
     def hurried(self, share: float, thorough: bool = False) -> Self:
         """Return the same path with a share of the time left, searched thoroughly or not."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.chains import arm, pose_difference, snake, transform, within_limits
+from support.chains import arm, pose_difference, snake, snake_xml, transform, within_limits
 from support.paths import HOME, Keepout, line, PATIENT
 from support.robots import arm_of, X, Y, Z
 
@@ -125,13 +125,34 @@ def test_arms_with_many_self_motions_arrive_at_the_end_of_a_joint_line(seed):
     assert np.abs(path.q[-1] - end).max() <= 0.1
 
 
+def joint_curve(n, seed):
+    """500 rows (500, n) in which every joint swings to and fro."""
+    random = np.random.default_rng(seed)
+    phases, swings = random.uniform(0.0, 2.0 * np.pi, n), random.uniform(0.5, 1.5, n)
+    turns = 2.0 * np.pi * swings * np.linspace(0.0, 1.0, 500)[:, None]
+    return 2.5 * np.sin(turns + phases)
+
+
+def test_snakes_with_two_tips_arrive_at_the_end_of_a_joint_curve():
+    """They have twelve dimensions of self-motions, all of which are needed."""
+    robot = iks.Robot.from_urdf(snake_xml(18, 1, prismatic=0.0))
+    tree, curve = robot.tree('link0', ['link9', 'link18']), joint_curve(18, 1)
+    poses = [tree.forward(q) for q in curve]
+    targets = {tip: np.array([T[tip] for T in poses]) for tip in tree.tips}
+    options = iks.PathOptions(ik=iks.IkOptions(task_weights=(1, 1, 1, 0, 0, 0)), timeout=60.0)
+    path = iks.solve_path(tree, targets, curve[0], options, end=curve[-1])
+    assert path.success, path.reason
+    assert path.largest_step <= 0.1
+    for tip, wanted in targets.items():
+        reached = np.array([tree.forward(q)[tip] for q in path.q])
+        assert np.abs(reached - wanted)[:, :3, 3].max() <= 1e-5
+    assert np.abs(path.q[-1] - curve[-1]).max() <= 0.1
+
+
 @pytest.mark.parametrize('seed', range(3))
 def test_snakes_arrive_at_the_end_of_a_joint_curve(seed):
     """Straight to the end, joints that swing to and fro come to where targets are not reached."""
-    chain, random = snake(14, seed, prismatic=0.0), np.random.default_rng(seed)
-    phases, swings = random.uniform(0.0, 2.0 * np.pi, chain.n), random.uniform(0.5, 1.5, chain.n)
-    turns = 2.0 * np.pi * swings * np.linspace(0.0, 1.0, 500)[:, None]
-    curve = 2.5 * np.sin(turns + phases)
+    chain, curve = snake(14, seed, prismatic=0.0), joint_curve(14, seed)
     targets = [chain.forward(q) for q in curve]
     path = iks.solve_path(chain, targets, curve[0], end=curve[-1], options=PATIENT)
     assert path.success, path.reason
