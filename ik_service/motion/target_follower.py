@@ -647,11 +647,21 @@ class TargetFollower:
         with self._lock:
             self._stream.mark_sent(delay, self.period)
 
-    def note_held(self, q: np.ndarray) -> None:
-        """Note where a controller holds the joints (n,) after the last command [rad] or [m]."""
+    def note_held(self, q: np.ndarray, since: float | None = None) -> None:
+        """
+        Note where a controller holds the joints, which a sagging arm does not show.
+
+        :param q: (n,) their positions [rad] or [m].
+        :param since: when they came there other than by commands, on the clock of :meth:`tick`
+            [s]; None after the last command.
+        """
         with self._lock:
-            if not self._stream.active and len(self._stream.gate.q):
-                self._stream.gate.q = q
+            gate = self._stream.gate
+            if self._stream.active or not (len(gate.q) or since is not None):
+                return
+            gate.q = q
+            if since is not None:
+                gate.sent_at, self._rested = since, None
 
     def discard_late(self, delay: float, at_once: bool = False) -> bool:
         """

@@ -10,6 +10,7 @@ from uuid import uuid4
 from action_msgs.msg import GoalInfo, GoalStatus
 from action_msgs.srv import CancelGoal
 from control_msgs.action import FollowJointTrajectory
+import numpy as np
 from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 
@@ -374,6 +375,8 @@ class ForwardedPlayback(Playback):
                 reason += f'; {outcome.reason}'
             outcome = TrajectoryOutcome(self._stop_end, reason)
         self.outcome = outcome
+        if outcome.end is TrajectoryEnd.REACHED:
+            self._tell_end()
         for following, reservation in self._reservations.items():
             reservation.withdraw()
             following.follower.release(reservation)
@@ -382,6 +385,15 @@ class ForwardedPlayback(Playback):
             self._replaces.reclaim(f'{self._name} has not taken the goal that was to replace it')
         self._replaces = None
         self._on_news()
+
+    def _tell_end(self) -> None:
+        """Tell the followers where the controller holds their joints by now."""
+        trajectory, clock = self._request.goal.trajectory, self.following.clock
+        end = dict(zip(trajectory.joint_names, trajectory.points[-1].positions, strict=True))
+        for follower in (following.follower for following in self._reservations):
+            if end.keys() >= {*follower.joints}:
+                held = np.array([end[joint] for joint in follower.joints])
+                follower.note_held(held, clock.now())
 
     def _on_replaced(self) -> None:
         self._replaced = True

@@ -142,6 +142,21 @@ def test_it_is_passed_on_with_feedback_and_result(setup, controller):
     goal.had_states('MONITOR', 'IDLE')
 
 
+def test_commands_begin_where_the_controller_holds_a_sagging_arm(setup, controller):
+    controller.sag = 0.01
+    until_known(setup.player, controller)
+    goal = setup.send(controller, seconds=1.0)
+    assert goal.result()[0] == 'succeeded'
+    targets = setup.bench.publisher(PoseStamped, 'target_pose')
+
+    def begun():
+        targets.publish(target_above())
+        return setup.commands.messages
+
+    first = until(begun, what='a command', period=0.5)[0]
+    np.testing.assert_allclose(first.position, AWAY, atol=1e-9)
+
+
 def test_what_is_beyond_the_limits_never_reaches_the_controller(setup, controller):
     end, result = setup.player.execute(message([0.05], [AWAY])).result()
     assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.INVALID_MOTION_PLAN)

@@ -249,6 +249,7 @@ class StandInController:
     ``lingers``, a goal that is canceled goes on, and while it ``replaces``, a newer one aborts
     that on its way; once it ``hurries``, goals are at their ends. It keeps results for so many
     seconds, takes ``thinks`` seconds to accept a goal, and ``tells`` that it is so far in it [s].
+    The arm is measured ``sag`` [rad] beside where it is held.
     """
 
     def __init__(self, bench, names, q, action='arm_controller/follow_joint_trajectory', keeps=60):
@@ -278,7 +279,7 @@ class StandInController:
 
     def begin_anew(self, q):
         """Put the arm somewhere, and forget faults and goals, of which none is under way."""
-        self.q = np.array(q, dtype=float)
+        self.q, self.sag = np.array(q, dtype=float), 0.0
         self.rejects = self.refuses = self.lingers = self.replaces = self.hurries = False
         self.fails = None  # an error code and a text
         self.thinks, self.tells, self.asked = 0.0, 0.0, 0
@@ -307,7 +308,7 @@ class StandInController:
         self._timer.cancel()
 
     def _publish(self):
-        state = JointState(name=self.names, position=self.q.tolist())
+        state = JointState(name=self.names, position=(self.q + self.sag).tolist())
         state.header.stamp = self._clock.now().to_msg()
         self._states.publish(state)
 
