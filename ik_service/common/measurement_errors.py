@@ -46,17 +46,16 @@ class MeasurementErrors:
         :param q: (k,) positions [rad] or [m].
         :param joints: indices (k,) of the joints; all of them if not given.
         """
-        step = np.nan_to_num(q - self._last[joints])
+        step = q - self._last[joints]
         self._last[joints] = q
         size = np.abs(step)
         moved = size > _ROUNDING
         if not moved.any():
             return
         self._count[joints] += moved
-        smaller = np.minimum(self._smallest[joints], size)
-        self._smallest[joints] = np.where(moved, smaller, self._smallest[joints])
-        step = np.where(size > _LARGEST, 0.0, step)
-        variance = self._variance[joints]
+        smallest, variance = self._smallest[joints], self._variance[joints]
+        self._smallest[joints] = np.minimum(smallest, size, out=smallest, where=moved)
+        step[~(size <= _LARGEST)] = 0.0  # so it is where the last position is not known
         variance = variance - _FORGETTING * (step * self._step[joints] + variance)
         self._step[joints], self._variance[joints] = step, np.maximum(variance, 0.0)
 
