@@ -115,7 +115,7 @@ def beyond_reach(chain, settings, goal):
 
 
 @varied_kernel
-def progresses(settings, work, cost, reference):
+def progresses(chain, settings, work, cost, reference):
     """
     Return whether the cost has fallen enough; of several tips, that of a group of them.
 

@@ -410,7 +410,7 @@ def _search(chain, method, settings, work, deadline, patience, search, trace):
         worse += cost > before
         before = cost
         if iteration % patience == 0 and not found:
-            if not progresses(settings, work, cost, reference):
+            if not progresses(chain, settings, work, cost, reference):
                 break
             reference = cost
         ending = _OUT_OF_TIME

@@ -48,6 +48,7 @@ from ik_service.solvers.loop.tree.problem import (
     WAITS,
 )
 from ik_service.solvers.loop.tree.tolerances import along_axes, angle_excess, region_excess
+from ik_service.solvers.options import LimitStrategy
 from ik_service.solvers.task import BLOCK_ROWS
 
 
@@ -186,7 +187,7 @@ def group_of(work, tip):
 
 
 @variant(progresses, TreeWorkspace)
-def _any_group_progresses(settings, work, cost, reference):
+def _any_group_progresses(chain, settings, work, cost, reference):
     """Return whether the cost of a group that has not arrived, or of the only one, has fallen."""
     falls, tips = False, work.groups.shape[0]
     for group in range(tips):
@@ -194,18 +195,23 @@ def _any_group_progresses(settings, work, cost, reference):
         if work.groups[group, SIZE] > 0.0 and not (
             reference < math.inf and own > (1.0 - settings.progress) * before
         ):
-            falls |= work.groups[group, SIZE] == tips or not _is_there(settings, work, group)
+            falls |= work.groups[group, SIZE] == tips or not _is_done(chain, settings, work, group)
         work.groups[group, REFERENCE] = own
     return falls
 
 
 @inner_kernel
-def _is_there(settings, work, group):
-    """Return whether all tips of a group are within tolerance."""
+def _is_done(chain, settings, work, group):
+    """Return whether all tips of a group are within tolerance, at joints within the limits."""
     for tip in range(work.groups.shape[0]):
+        if group_of(work, tip) != group:
+            continue
         position, orientation = work.reached[tip, POSITION], work.reached[tip, ORIENTATION]
-        if group_of(work, tip) == group and not within_tolerance(settings, position, orientation):
+        if not within_tolerance(settings, position, orientation):
             return False
+        for i in range(work.q.shape[0] if settings.limits >= LimitStrategy.PENALTY else 0):
+            if chain.moves[tip, i] != 0.0 and not chain.lower[i] <= work.q[i] <= chain.upper[i]:
+                return False
     return True
 
 
@@ -319,7 +325,7 @@ def _tree_random_start(chain, settings, work, radius):
         if size == 0:
             continue
         away = radius == math.inf and _any_away(chain, work, group)
-        waits = radius == math.inf and not every and _is_there(settings, work, group)
+        waits = radius == math.inf and not every and _is_done(chain, settings, work, group)
         work.groups[group, WAITS] = waits or (away and uniform(work.random) > _ALL_AT_ONCE)
         work.groups[group, SHARED] = size > 2 and uniform(work.random) * size > 2.0
         if size > 2 and radius == math.inf:
