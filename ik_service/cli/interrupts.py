@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import _thread
 import signal
 import sys
-from threading import Timer
+from threading import main_thread, Timer
 from types import FrameType
 
 _AGAIN = 0.02  # until an interrupt that was dropped is raised again [s]
@@ -36,7 +35,10 @@ def _report_dropped(dropped: sys.UnraisableHookArgs) -> None:
     run while modules are imported.
     """
     if isinstance(dropped.exc_value, KeyboardInterrupt):
-        again = Timer(_AGAIN, _thread.interrupt_main)
+        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        number = signal.SIGTERM if ignored else signal.SIGINT
+        # A signal, as that ends what the main thread waits in.
+        again = Timer(_AGAIN, signal.pthread_kill, (main_thread().ident, number))
         again.daemon = True
         again.start()
     else:
