@@ -50,10 +50,25 @@ def test_shares_nothing_with_those(shared):
 def test_shares_something_with_that(shared):
     assert shared == [3]
 """
+CRASHES_ONCE = """
+import os, pytest, signal
+
+def crash_once(mark):
+    if not os.path.exists(mark):
+        open(mark, 'w').close()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+@pytest.mark.dds
+def test_over_dds():
+    crash_once('dds')
+
+def test_plain():
+    crash_once('plain')
+"""
 OPTIONS = ('-q', '-p', 'support.second_chances', '-p', 'no:cacheprovider')
 
 
-def run_of(folder, tests):
+def run_of(folder, tests, *options):
     """What a run of tests prints, and the second chances that it notes."""
     (folder / 'test_it.py').write_text(tests)
     (folder / 'pytest.ini').write_text('[pytest]\nmarkers =\n    dds\n')
@@ -61,7 +76,7 @@ def run_of(folder, tests):
     here = {'PYTHONPATH': str(Path(__file__).parent), 'IK_SERVICE_SECOND_CHANCES': str(noted)}
     here['PYTEST_ADDOPTS'] = ''  # a report of this run stays this run's
     done = subprocess.run(
-        [sys.executable, '-m', 'pytest', *OPTIONS, 'test_it.py'],
+        [sys.executable, '-m', 'pytest', *OPTIONS, *options, 'test_it.py'],
         cwd=folder,
         env={**os.environ, **here},
         capture_output=True,
@@ -75,6 +90,15 @@ def test_only_dds_tests_get_a_second_chance_and_it_is_counted(tmp_path):
     printed, noted = run_of(tmp_path, FAILS_ONCE)
     assert 'second chances: 1 ==' in printed, printed
     assert '1 failed, 1 passed, 1 rerun' in printed
+    assert noted == 'test_it.py::test_over_dds\n'
+
+
+def test_a_crash_of_the_worker_is_a_failure_like_others(tmp_path):
+    pytest.importorskip('pytest_rerunfailures')
+    pytest.importorskip('xdist')
+    printed, noted = run_of(tmp_path, CRASHES_ONCE, '-n', '1', '--dist', 'loadfile')
+    assert '1 failed, 2 passed, 1 rerun' in printed, printed
+    assert 'FAILED test_it.py::test_plain' in printed
     assert noted == 'test_it.py::test_over_dds\n'
 
 
