@@ -17,7 +17,7 @@ from ik_service.collision.posture_test import CheckStatistics, PostureTest
 from ik_service.collision.scene import Pair, Scene
 from ik_service.collision.shapes import load_coal, Shape
 from ik_service.collision.world import AttachedObject, World, WorldObject
-from ik_service.common.arguments import real_array
+from ik_service.common.arguments import check_kind, real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import (
@@ -169,8 +169,7 @@ class CollisionChecker:
     _tests: dict[tuple[object, ...], PostureTest]
 
     def __init__(self, robot: Robot, missing_meshes: str = 'refuse') -> None:
-        if not isinstance(robot, Robot):
-            raise ArgumentError('robot', f'has to be a Robot, not {safe_repr(robot)}')
+        check_kind(robot, Robot, 'robot')
         if missing_meshes not in ('refuse', 'skip'):
             raise ArgumentError(
                 'missing_meshes', f'has to be refuse or skip, not {safe_repr(missing_meshes)}'

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ik_service.common.arguments import check_kind
 from ik_service.common.quoting import safe_repr, truncate
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.grid import axes_of, spacing_of
@@ -303,8 +304,7 @@ class CapabilityMap(StoredMap):
         :raises ArgumentError: it is no map, or the positions of the two are no grids on each
             other.
         """
-        if not isinstance(other, CapabilityMap):
-            raise ArgumentError('other', f'has to be a CapabilityMap, not {safe_repr(other)}')
+        check_kind(other, CapabilityMap, 'other')
         return compare(self, other)
 
     def _attributes(self) -> dict[str, object]:

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.arguments import whole_number
-from ik_service.common.quoting import safe_repr
+from ik_service.common.arguments import check_kind, whole_number
 from ik_service.common.threads import core_count
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.capability import CapabilityMap
@@ -109,8 +108,7 @@ class InverseMap(StoredMap):
         :param found: the map.
         :raises ArgumentError: it is no such map, or its positions are no grid of cubes.
         """
-        if not isinstance(found, CapabilityMap):
-            raise ArgumentError('found', f'has to be a CapabilityMap, not {safe_repr(found)}')
+        check_kind(found, CapabilityMap, 'found')
         axes = found.axes
         if axes is None or not np.isfinite(found.spacing):
             raise ArgumentError('found', 'has other positions than those of a grid of cubes')

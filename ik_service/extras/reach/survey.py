@@ -18,8 +18,7 @@ from typing import Any, cast, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.common.arguments import real_array, whole_number
-from ik_service.common.quoting import safe_repr
+from ik_service.common.arguments import check_kind, real_array, whole_number
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.capability import CapabilityMap, MapCheck
 from ik_service.extras.reach.grid import chain_orientations, cubic_axes, grid_positions
@@ -192,8 +191,7 @@ def capability_map(
         written; its content is kept.
     :raises MissingExtraError: zarr, or for ``client`` dask, is not installed.
     """
-    if not isinstance(spec, ChainSpec):
-        raise ArgumentError('spec', f'has to be a ChainSpec, not {safe_repr(spec)}')
+    check_kind(spec, ChainSpec, 'spec')
     chain = spec.build().chain
     grid = _poses(chain, spacing, positions, orientations, rotations)
     arguments = {'chunk': chunk, 'client': client, 'threads': threads}

@@ -11,8 +11,7 @@ from typing import cast, TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.common.arguments import whole_number
-from ik_service.common.quoting import safe_repr
+from ik_service.common.arguments import check_kind, whole_number
 from ik_service.exceptions import ArgumentError, StoreInterruptedError
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.extras.scale.result_store import Comparison, ResultStore
@@ -106,8 +105,7 @@ def solve_to_store(
     :raises MissingExtraError: zarr, or for ``client`` dask, is not installed.
     """
     began = time.monotonic()
-    if not isinstance(chain_spec, ChainSpec):
-        raise ArgumentError('chain_spec', f'has to be a ChainSpec, not {safe_repr(chain_spec)}')
+    check_kind(chain_spec, ChainSpec, 'chain_spec')
     chunk = whole_number(chunk, 'chunk', 1, _MOST)
     check_course(None, threads, chained=False)
     names = chain_spec.build().chain.joint_names
