@@ -52,22 +52,15 @@ def _matrix(position: Point, orientation: Quaternion, where: str, how: str) -> n
         _refuse_not_finite(where, x=px, y=py, z=pz)
         _refuse_not_finite(how, x=x, y=y, z=z, w=w)
     norm = math.hypot(x, y, z, w)
-    if abs(norm - 1.0) > UNIT_TOLERANCE:
-        (x, y, z, w), norm = _normalized((x, y, z, w), how), 1.0
+    if abs(norm - 1.0) > UNIT_TOLERANCE:  # such as a hand-typed 0.7, 0.7
+        (x, y, z, w), length = normalized_quaternion((x, y, z, w))
+        if length == 0.0:
+            raise invalid_goal(
+                f'{how} is the zero quaternion, which is no rotation; "no rotation" is '
+                'x 0, y 0, z 0, w 1'
+            )
+        norm = 1.0
     return transform_from_xyz_quaternion_xyzw(px, py, pz, x / norm, y / norm, z / norm, w / norm)
-
-
-def _normalized(
-    quaternion: tuple[float, float, float, float], field: str
-) -> tuple[float, float, float, float]:
-    """Normalise a quaternion that is far from unit length, such as a hand-typed 0.7, 0.7."""
-    unit, norm = normalized_quaternion(quaternion)
-    if norm == 0.0:
-        raise invalid_goal(
-            f'{field} is the zero quaternion, which is no rotation; "no rotation" is '
-            'x 0, y 0, z 0, w 1'
-        )
-    return unit
 
 
 def _refuse_not_finite(field: str, **numbers: float) -> None:

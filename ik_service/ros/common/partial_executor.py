@@ -23,7 +23,6 @@ from rclpy.executors import (
     TimeoutException,
 )
 from rclpy.node import Node
-from rclpy.task import Future
 
 if TYPE_CHECKING:
     from rclpy.executors import TimeoutObject
@@ -69,13 +68,6 @@ class PartialExecutor(Executor):
                 return
         handler()
         handler.result()  # raises the callback's exception
-
-    def spin_once_until_future_complete(
-        self, future: Future, timeout_sec: float | TimeoutObject | None = None
-    ) -> None:
-        """Run one callback; the executor is woken when the future is complete."""
-        future.add_done_callback(lambda _: self.wake())
-        self.spin_once(timeout_sec)
 
     def shutdown(self, timeout_sec: float | None = None) -> bool:
         """Let the spinning threads end; return whether they did so in time."""

@@ -122,10 +122,9 @@ def _goals_as_given(request: PositionIKRequest) -> list[PoseGoal]:
             f'ik_link_names has {len(links)} links; at most {_MOST_POSES} are placed together'
         )
     for number, link in enumerate(links):
-        if link in links[:number] and not link:
-            raise invalid_link('ik_link_names has several empty names; each pose needs a link')
         if link in links[:number]:
-            raise invalid_link(f'ik_link_names names {quote(link)} twice')
+            twice = f'names {quote(link)} twice' if link else 'has several empty names'
+            raise invalid_link(f'ik_link_names {twice}; each pose needs a link of its own')
     return [
         PoseGoal(link, pose, f'pose_stamped_vector[{number}].pose')
         for number, (link, pose) in enumerate(zip(links, poses, strict=True))

@@ -296,16 +296,9 @@ class IkHandler(ServiceHandler):
         test, unchecked = self._avoidance(request, request.robot_state, measured, group, posture)
         try:
             found = solve_tasks(
-                arm.link_frames.beside,
-                group,
-                self.settings,
-                poses,
-                bounds,
-                posture,
-                narrow,
-                time,
+                arm.link_frames.beside, group, self.settings, poses, bounds, posture, narrow, time,
                 test,
-            )
+            )  # fmt: skip
         except ConstraintError as error:
             raise invalid_goal(str(error)) from error
         except ChainError as error:
