@@ -10,11 +10,16 @@ from ik_service.common.quaternions import rotation_from_quaternion_xyzw
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tip_poses import tip_poses
+from ik_service.solvers.batch import solve_ik_batch
+from ik_service.solvers.options import IkOptions
 
 MOST_POSITIONS = 20_000_000  # positions of a grid, at most: they are held in memory
 
 _POSTURES = 20_000  # random ones that show how far the arm reaches
 _MARGIN = 0.05  # around where they put the tip, of the largest side
+_SEARCHES = 30  # for the ends of the reach
+_PATIENCE = 60.0  # with each: a busy machine must not change the box [s]
+_BEYOND = 0.01  # around these, of the largest side: random joints may be missed by so much
 _FLAT = 1e-9  # a side of the box that is thinner than this share of the largest is none
 _EVEN = 1e-6  # by how much of itself the distance of neighbours may vary
 
@@ -39,8 +44,32 @@ def reach_box(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
     low, high = tips.min(axis=0), tips.max(axis=0)
     largest = float((high - low).max())
     flat = high - low <= _FLAT * largest
-    margin = np.where(flat, 0.0, _MARGIN * largest)
-    return low - margin, np.where(flat, low, high + margin)
+    lowest, highest = _ends(chain)
+    margin, beyond = _MARGIN * largest, _BEYOND * largest
+    return (
+        np.where(flat, low, np.minimum(low - margin, lowest - beyond)),
+        np.where(flat, low, np.maximum(high + margin, highest + beyond)),
+    )
+
+
+def _ends(chain: KinematicChain) -> np.ndarray:
+    """
+    Return how far the tip gets along the axes (2, 3), down and up [m].
+
+    Random postures hardly ever stretch many joints out, so each coordinate alone is solved for at
+    both ends of the sphere that the tip cannot leave; how close a solver gets is the answer.
+    """
+    reach, ends = chain.arrays.reach, np.empty((2, 3))
+    for axis in range(3):
+        targets = np.repeat(np.eye(4)[None], 2, axis=0)
+        targets[:, :3, 3] = reach[:3]
+        targets[:, axis, 3] += -reach[3], reach[3]
+        alone = IkOptions(
+            task_weights=tuple(np.eye(6)[axis]), max_searches=_SEARCHES, timeout=_PATIENCE
+        )
+        closest = solve_ik_batch(chain, targets, None, 'conjugate_gradient', alone).q
+        ends[:, axis] = tip_poses(chain, closest)[:, axis, 3]
+    return ends
 
 
 def turn_within_limits(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:

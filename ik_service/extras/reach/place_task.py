@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ik_service.common.arguments import check_kind
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.extras.reach.capability import arm_difference, CapabilityMap
@@ -96,6 +97,7 @@ def read_arm(
     if arm.collisions is not None:
         collision_test(arm.collisions, arm.chain)  # names its fault
     if inverse_map is not None:
+        check_kind(inverse_map, InverseMap, 'inverse_map')
         differs = arm_difference(inverse_map.spec.build().chain, arm.chain)
         if differs:
             raise ArgumentError('inverse_map', f'is that of {differs}')

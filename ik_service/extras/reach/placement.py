@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.arguments import whole_number
+from ik_service.common.arguments import check_kind, single_number, whole_number
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.capability import CapabilityMap
@@ -327,7 +327,11 @@ def search_places(
     check_course(None, threads, chained=False)
     arm = read_arm(source, options, collisions, inverse_map)
     if region is None:
-        region = around(transforms[:, :3, 3], arm.reach, (base_height, base_height))
+        height = single_number(base_height, 'base_height')
+        if not math.isfinite(height):
+            raise ArgumentError('base_height', f'has to be finite [m], not {height}')
+        region = around(transforms[:, :3, 3], arm.reach, (height, height))
+    check_kind(region, Region, 'region')
     if spacing is None:
         spacing = region.spacing_for(candidates, len(region.headings(headings)))
     elif not (isinstance(spacing, Real) and 0.0 < spacing < np.inf):

@@ -24,6 +24,7 @@ from ik_service.extras.reach.capability import CapabilityMap, MapCheck
 from ik_service.extras.reach.grid import chain_orientations, cubic_axes, grid_positions
 from ik_service.extras.reach.postures import PostureMeasure
 from ik_service.extras.scale.chain_spec import ChainSpec
+from ik_service.extras.scale.group_files import group_folder
 from ik_service.extras.scale.result_store import ResultStore
 from ik_service.extras.scale.targets import ArrayTargets, BlockTargets, PoseGrid
 from ik_service.extras.scale.to_store import solve_to_store
@@ -195,7 +196,7 @@ def capability_map(
     chain = spec.build().chain
     grid = _poses(chain, spacing, positions, orientations, rotations)
     arguments = {'chunk': chunk, 'client': client, 'threads': threads}
-    stages = Stages(spec, Path(store), progress, arguments)
+    stages = Stages(spec, group_folder(store), progress, arguments)
     return _survey(chain, grid, stages)
 
 

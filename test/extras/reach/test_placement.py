@@ -191,6 +191,10 @@ def test_a_specification_brings_its_options():
         ([np.eye(4)], {'spacing': -1.0}, 'spacing: has to be a length'),
         ([np.eye(4)], {'spacing': 'fine'}, 'spacing: has to be a length'),
         ([np.eye(4)], {'spacing': 1e-6}, 'spacing: of 1e-06 m makes more than'),
+        ([np.eye(4)], {'region': (0, 1, 0, 1)}, 'region: has to be a Region, not'),
+        ([np.eye(4)], {'base_height': 'low'}, 'base_height: has to be real numbers'),
+        ([np.eye(4)], {'base_height': math.nan}, 'base_height: has to be finite'),
+        ([np.eye(4)], {'inverse_map': 'map.zarr'}, 'inverse_map: has to be a InverseMap, not'),
     ],
 )
 def test_wrong_arguments_are_named(poses, settings, message):

@@ -8,7 +8,7 @@ from support.chains import arm, planar
 from support.robots import GANTRY, SCARA, TWO_LINKS
 
 from ik_service import Robot
-from ik_service.extras.reach.grid import chooses_orientation, even_orientations
+from ik_service.extras.reach.grid import chooses_orientation, even_orientations, reach_box
 from ik_service.extras.reach.postures import PostureMeasure
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
@@ -44,6 +44,14 @@ def test_a_planar_arm_reaches_a_ring(tmp_path):
     assert not found.touches_edge
     assert not np.isnan(found.manipulability[inside]).any()
     assert np.isnan(found.manipulability[~inside]).all()
+
+
+@pytest.mark.parametrize('links', [2, 10, 20])
+def test_the_grid_holds_all_that_many_joints_reach_stretched_out(links):
+    low, high = reach_box(planar(*[0.5] * links))
+    for ends in -low, high:
+        assert (ends[:2] > 0.5 * links).all()
+        assert (ends[:2] < 0.6 * links).all()
 
 
 def test_a_gantry_with_a_wrist_reaches_every_orientation_inside_its_box(tmp_path):
@@ -189,6 +197,8 @@ def test_a_store_cannot_be_where_a_file_is(panda, tmp_path):
     with pytest.raises(StoreError, match='cannot be used'):
         survey(panda, tmp_path / 's', positions=[[0.4, 0.0, 0.4]], orientations=1)
     assert (tmp_path / 's').read_text() == 'letter'
+    with pytest.raises(ArgumentError, match='store: has to be the path of a folder, not None'):
+        survey(panda, None)
 
 
 def test_an_arm_on_an_endless_rail_is_refused(tmp_path):
