@@ -384,12 +384,37 @@ def characteristic_length(chain: KinematicChain | KinematicTree, options: IkOpti
     """
     if options.characteristic_length is not None:
         return float(options.characteristic_length)
+    return _share_of_reach(chain)
+
+
+def _share_of_reach(chain: KinematicChain | KinematicTree) -> float:
+    """Return the default of :func:`characteristic_length`."""
     if isinstance(chain, KinematicTree):
-        return max(characteristic_length(part, options) for part in chain.chains)
+        return max(_share_of_reach(part) for part in chain.chains)
     links = float(np.linalg.norm(chain.arrays.joints[:, 1:4], axis=1).sum())
     reach = float(chain.arrays.reach[3])
     size = min(reach, 2.0 * links) if links > 0.0 else reach
     return _SHARE * size if 0.0 < size < math.inf else 1.0
+
+
+# Of arms of a metre or so, with reaches of 0.6 to 20 m: a metre weighs as much as a radian there.
+_LEAST_LENGTH, _LARGEST_LENGTH = 0.12, 4.0
+# The most that a metre weighs, that of an arm of a millimetre: less is no arm, but rounding.
+_LARGEST_WEIGHT = 1e3
+
+
+def length_weight(chain: KinematicChain | KinematicTree) -> float:
+    """
+    Return the weight of a metre relative to a radian, for methods that need both to be alike.
+
+    It is 1 [1/m] for arms of a metre or so. Smaller and larger ones are taken for the smallest and
+    the largest of these: else their errors in metres would be next to nothing, or all there is.
+
+    :param chain: the chain, or the tree.
+    """
+    length = _share_of_reach(chain)
+    alike = min(max(length, _LEAST_LENGTH), _LARGEST_LENGTH)
+    return min(alike / length, _LARGEST_WEIGHT)
 
 
 def refuse_characteristic_length(options: IkOptions) -> None:

@@ -34,6 +34,7 @@ _FUNCTIONS = {
     'memory_rows': '(chain) that returns a whole number',
     'improves': '(options) that returns True or False',
     'remark': '(chain, options) that returns text',
+    'length_weight': '(chain, options) that returns a number',
 }
 _FLAGS = ('approach_counts', 'keeps_limits', 'trees')
 _COUNTS = ('max_iterations', 'max_searches', 'patience')
@@ -73,6 +74,8 @@ class SolverSpec:
     :ivar refuses: values of options that are not meaningful for it, and why.
     :ivar improves: function of options: whether it goes on at the target, for its objective.
     :ivar remark: function of a chain and options that returns a note for the user, often empty.
+    :ivar length_weight: function of a chain and options that returns the weight of a metre of the
+        pose error relative to a radian, by which it is multiplied beside ``task_weights``.
     :ivar variants: of a method that uses the option ``variant``: for the name of each one, values
         that differ, of ``max_iterations``, ``max_searches``, ``patience`` and ``progress``.
     :raises SolverSpecError: naming the field that is missing or cannot be.
@@ -93,6 +96,7 @@ class SolverSpec:
     refuses: Mapping[tuple[str, str], str] = field(default_factory=dict)
     improves: Callable[[IkOptions], bool] = lambda options: False
     remark: Callable[[KinematicChain, IkOptions], str] = lambda chain, options: ''
+    length_weight: Callable[[KinematicChain, IkOptions], float] = lambda chain, options: 1.0
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -414,7 +414,8 @@ class Solver(KernelUser):
         _, settings, work = self.views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
         settings.weights[:] = np.sqrt(options.task_weights)
-        settings.largest_cost[0] = _LARGEST_COST * max(1.0, *options.task_weights)
+        settings.weights[:3] *= spec.length_weight(self.chain, options)
+        settings.largest_cost[0] = _LARGEST_COST * max(1.0, *settings.weights**2)
         settings.progress[0] = spec.progress
         settings.max_iterations[0] = options.max_iterations or spec.max_iterations
         settings.max_searches[0] = options.max_searches or spec.max_searches

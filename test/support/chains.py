@@ -54,7 +54,7 @@ def robot_xml(links, joints):
     )  # fmt: skip
 
 
-def snake_xml(n, seed=0, prismatic=0.2):
+def snake_xml(n, seed=0, prismatic=0.2, size=1.0):
     """A chain of n joints about random axes, from link0 to link<n>; some of them slide."""
     rng = np.random.default_rng([n, seed])
     joints = []
@@ -64,7 +64,7 @@ def snake_xml(n, seed=0, prismatic=0.2):
         joints.append(
             joint_xml(
                 f'joint{i + 1}', kind, f'link{i}', f'link{i + 1}',
-                rng.uniform(-0.2, 0.2, 3), rng.uniform(-math.pi, math.pi, 3),
+                size * rng.uniform(-0.2, 0.2, 3), rng.uniform(-math.pi, math.pi, 3),
                 axis / np.linalg.norm(axis),
                 limit_xml(-0.3, 0.3) if kind == 'prismatic' else limit_xml(-2.8, 2.8),
             )

@@ -20,6 +20,7 @@ from ik_service.solvers.loop.line_search import (
     write_gradient,
 )
 from ik_service.solvers.loop.step import step_of
+from ik_service.solvers.options import length_weight
 from ik_service.solvers.registry import given, SolverSpec
 
 _GRADIENT, _BEFORE, _DIRECTION, _TRIAL = range(4)
@@ -72,5 +73,6 @@ SPEC = SolverSpec(
     progress=0.1,
     keeps_limits=True,
     trees=True,
+    length_weight=lambda chain, options: length_weight(chain),
     memory_rows=lambda chain: MEMORY_ROWS,
 )

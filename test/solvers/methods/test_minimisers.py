@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.chains import arm as arm_of
-from support.chains import planar, postures, snake
+from support.chains import planar, postures, snake, snake_xml, targets
 from support.solver_checks import (
     assert_costs_never_rise,
     assert_gain_is_a_share,
@@ -295,3 +295,11 @@ def test_arm_with_parallel_axes():
     first = first_step(chain, q, chain.forward(q + 1e-3), 'pseudoinverse', damping=1e-3)
     expected = damped_pseudoinverse(first.J, 1e-3) @ first.e
     np.testing.assert_allclose(first.step, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize('size', [1e-3, 1e3])
+@pytest.mark.parametrize('solver', ['bfgs', 'conjugate_gradient', 'extended_jacobian'])
+def test_arms_of_any_size(solver, size):
+    chain = iks.Robot.from_urdf(snake_xml(6, prismatic=0.0, size=size)).chain()
+    options = options_with(position_tolerance=1e-5 * size, max_searches=200)
+    assert all(iks.solve_ik(chain, T, None, solver, options).success for T in targets(chain, 10))

@@ -22,7 +22,11 @@ from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.loop.linear_algebra import solve_by_lu
 from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.methods.extended_jacobian.basic_elements import choose_elements, Elements
+from ik_service.solvers.methods.extended_jacobian.basic_elements import (
+    choose_elements,
+    Elements,
+    tip_weight,
+)
 from ik_service.solvers.methods.extended_jacobian.element_system import (
     memory_needed,
     solve_elements,
@@ -135,4 +139,5 @@ SPEC = SolverSpec(
     memory_rows=_memory_rows,
     improves=lambda options: bool(options.null_space_gain),
     remark=_remark,
+    length_weight=tip_weight,
 )

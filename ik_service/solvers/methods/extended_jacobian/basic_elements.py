@@ -31,7 +31,7 @@ from ik_service.jit.compile import inner_kernel, kernel
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_path import joint_path, kernel_frame_angles
 from ik_service.kinematics.kernels import last_frame
-from ik_service.solvers.options import IkOptions
+from ik_service.solvers.options import IkOptions, length_weight
 from ik_service.solvers.registry import given
 
 
@@ -186,7 +186,7 @@ def choose_elements(chain: KinematicChain, options: IkOptions) -> Elements:
     :raises OptionError: when the displacements do not fit the chain.
     """
     m = len(chain.arrays.variables)
-    planar = is_planar(chain) and not any(options.task_weights[3:])
+    planar = _in_plane(chain, options)
     if planar and options.characteristic_length is not None:
         raise OptionError(
             'characteristic_length', 'is not used where all rows are of position, in a plane'
@@ -214,6 +214,16 @@ def choose_elements(chain: KinematicChain, options: IkOptions) -> Elements:
         displacements,
         first_of_each(chain),
     )
+
+
+def _in_plane(chain: KinematicChain, options: IkOptions) -> bool:
+    """Return whether all rows are of position in the plane of the chain, as in the paper."""
+    return is_planar(chain) and not any(options.task_weights[3:])
+
+
+def tip_weight(chain: KinematicChain, options: IkOptions) -> float:
+    """Return the weight of a metre of the tip's error: 1 where all rows are in metres."""
+    return 1.0 if _in_plane(chain, options) else length_weight(chain)
 
 
 def first_of_each(chain: KinematicChain) -> np.ndarray:
@@ -264,6 +274,7 @@ def extended_matrix(
         for variable, column in zip(chain.arrays.variables[k : k + 2], pair, strict=True):
             matrix[:, k, variable] += elements.weight * column[:rows]
     weights = np.sqrt(options.task_weights)
+    weights[:3] *= tip_weight(chain, options)
     tip = (weights[:, None] * chain.jacobian(q))[weights > 0.0]
     return np.vstack([matrix.reshape(-1, chain.n), tip])
 

@@ -16,6 +16,7 @@ from ik_service.solvers.methods.extended_jacobian.basic_elements import (
     is_planar,
     mean_distance,
 )
+from ik_service.solvers.options import length_weight
 
 
 def bent(angle, kind='revolute'):
@@ -145,13 +146,14 @@ MATRIX_CHAINS = {
 def test_in_space_its_rows_are_the_motions_of_the_elements(name, weights):
     chain = MATRIX_CHAINS[name]()
     weights = weights if name != 'planar, whole pose' else (*weights[:5], 1.0)
+    scaled = np.multiply(weights, np.repeat([length_weight(chain) ** 2, 1.0], 3))
     for q in postures(chain, 3):
         for w, length in ((None, None), (1.0, 0.25)):
             options = iks.IkOptions(
                 task_weights=weights, element_weight=w, characteristic_length=length
             )
             A = extended_matrix(chain, q, options)
-            expected = extended(chain, q, weights, w or 0.01, length)
+            expected = extended(chain, q, scaled, w or 0.01, length)
             np.testing.assert_allclose(A, expected, rtol=0, atol=1e-7)
 
 
