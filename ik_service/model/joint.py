@@ -152,8 +152,8 @@ def narrowed_by_followers(
     """
     Return joints whose limits also keep those of the joints that follow them, and remarks.
 
-    Limits of a follower that would leave a joint no range are not used; chains through that
-    follower use them all the same.
+    Limits of a follower that would leave a joint no range, or no speed, are not used; chains
+    through that follower use them all the same.
 
     :param joints: the joints of a robot.
     :param resolved: the independent joint of each that moves, as from :func:`resolve_mimics`.
@@ -164,17 +164,24 @@ def narrowed_by_followers(
         own, source = found[name], found[mimic.joint]
         if mimic.joint == name:
             continue
-        ends = source_range(own, mimic)
+        ends, ratio = source_range(own, mimic), abs(mimic.multiplier)
         low, high = max(ends[0], source.lower), min(ends[1], source.upper)
+        unused = low > high or (low == high and source.lower < source.upper)
+        stuck = ratio > 0.0 and own.velocity == 0.0 < source.velocity
         if low < high:
-            found[mimic.joint] = replace(source, lower=low, upper=high)
-        elif low > high or source.lower < source.upper:
+            source = replace(source, lower=low, upper=high)
+        if ratio > 0.0:
+            rates = ('acceleration', 'jerk') if stuck else ('velocity', 'acceleration', 'jerk')
+            most = {r: min(getattr(source, r), getattr(own, r) / ratio) for r in rates}
+            source = replace(source, **most)
+        found[mimic.joint] = source
+        if unused or stuck:
             remarks.append(
                 f'the limits of {named("joint", name)} are used only in chains through it: it '
                 f'follows {named("joint", mimic.joint)}, which could not move within them'
             )
     narrowed = [
-        joint if found[joint.name] is joint.limits else replace(joint, limits=found[joint.name])
+        joint if found[joint.name] == joint.limits else replace(joint, limits=found[joint.name])
         for joint in joints
     ]
     return narrowed, remarks

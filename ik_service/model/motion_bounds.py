@@ -91,7 +91,7 @@ class MotionBounds:
 
     def tightened(self, joints: Iterable[Joint]) -> list[Joint]:
         """
-        Return joints whose limits of position and speed are within these bounds, too.
+        Return joints whose limits are within these bounds, too.
 
         Bounds of joints that there are not, such as those of a gripper that is not mounted, are
         ignored where each movable joint has its own: then none of them is a misspelled one's.
@@ -112,8 +112,9 @@ class MotionBounds:
     def _tightened(self, joint: Joint) -> Joint:
         bounds, own = self.joints.get(joint.name, _NONE), joint.limits
         lower, upper = max(own.lower, bounds.lower), min(own.upper, bounds.upper)
-        velocity = min(own.velocity, bounds.velocity)
-        limits = replace(own, lower=lower, upper=upper, velocity=velocity)
+        rates = ('velocity', 'acceleration', 'jerk')
+        most = {rate: min(getattr(own, rate), getattr(bounds, rate)) for rate in rates}
+        limits = replace(own, lower=lower, upper=upper, **most)
         if limits == own:
             return joint
         label = f'joint {quote(joint.name)}'

@@ -205,7 +205,7 @@ class RobotModel:
 
     def with_limits(self, bounds: MotionBounds) -> Self:
         """
-        Return a copy whose joints keep further limits of position and speed, too.
+        Return a copy whose joints keep further limits, too.
 
         :param bounds: the limits; of each and that of the URDF the tighter one counts.
         :raises JointLimitsError: a limit is of a joint that there is not, or leaves a joint no

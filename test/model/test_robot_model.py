@@ -26,6 +26,7 @@ from ik_service.exceptions import (
 from ik_service.kinematics.link_poses import link_poses
 from ik_service.model import tool_frame
 from ik_service.model.joint import Joint, JointLimits, JointType, Mimic
+from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.robot import Robot
 
 SEEDED = settings(deadline=None, derandomize=True)
@@ -154,6 +155,23 @@ def test_joints_keep_the_limits_of_those_that_follow_them(multiplier, offset, lo
     assert (chain.lower[0], chain.upper[0]) == (lower, upper)
     unused = "the limits of joint 'b' are used only in chains through it: it follows joint 'a'"
     assert any(unused in remark for remark in robot.remarks) == (offset > 1.0)
+
+
+@pytest.mark.parametrize(('velocity', 'followed_velocity'), [(3.0, 1.5), (9.0, 2.0), (0.0, 2.0)])
+@pytest.mark.parametrize('in_file', [False, True])
+def test_joints_keep_the_rates_of_those_that_follow_them(velocity, followed_velocity, in_file):
+    rates = {'velocity': velocity, 'acceleration': 8.0, 'jerk': 100.0}
+    followed = replace(make_joint('a', 'base', 'tip'), limits=JointLimits(-2.0, 2.0, 2.0))
+    mimic = make_joint('b', 'base', 'beside', mimic=Mimic('a', -2.0))
+    mimic = replace(mimic, limits=JointLimits(-9.0, 9.0, **({} if in_file else rates)))
+    robot = Robot('arm', ['base', 'tip', 'beside'], [followed, mimic])
+    if in_file:
+        robot = robot.with_limits(MotionBounds({'b': JointBounds(**rates)}))
+    assert robot.chain('base', 'tip').velocity[0] == followed_velocity
+    limits = JointLimits(-2.0, 2.0, followed_velocity, acceleration=4.0, jerk=50.0)
+    assert robot.joints['a'].limits == limits
+    unused = velocity == 0.0  # which no speed of the followed joint would keep
+    assert bool(robot.remarks) == unused
 
 
 def test_resolve_mimic_knows_movable_joints_only(humanoid):
