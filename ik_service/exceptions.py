@@ -8,13 +8,10 @@ is an :class:`~ik_service.IkResult` with a status.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-import difflib
+from collections.abc import Iterable
 import os
 
 from ik_service.common.quoting import safe_repr, truncate
-
-_ALIKE = 0.6  # share of two names that has to be the same, so that one may be meant by the other
 
 
 class IkServiceError(Exception):
@@ -399,21 +396,3 @@ _WRONG_INPUT = (
     SeedFileError,
     _UnknownNameError,
 )
-
-
-def nearest(name: str, names: Sequence[str]) -> str:
-    """
-    Return the name that is most like another; empty where none is.
-
-    One with a prefix or a suffix more or less, such as ``left_``, goes before all others.
-
-    :param name: the name.
-    :param names: those to choose from.
-    """
-    name = truncate(name)
-    whole = [n for n in names if n and (n.startswith(name) or n.endswith(name))]
-    whole += [n for n in names if n and name.endswith(n)]
-    if whole:
-        return min(whole, key=len)
-    near = difflib.get_close_matches(name, [truncate(n) for n in names], 1, _ALIKE)
-    return near[0] if near else ''

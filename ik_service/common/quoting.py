@@ -38,6 +38,8 @@ def safe_repr(value: object, text_of: Callable[[object], str] = repr) -> str:
     return truncate(text)
 
 
+_ALIKE = 0.6  # share of two names that has to be the same, so that one may be meant by the other
+_SHORTEST_PART = 2  # characters of a name that may be meant by one with a prefix or suffix more
 _LONGEST_NAME = 80  # characters of a name
 _LONGEST_PATH = 300  # characters of a path
 _MOST_NAMES = 40  # names of a list
@@ -69,3 +71,26 @@ def suggested(name: str, valid: Iterable[str]) -> str:
     if near:
         return f'closest: {listed(near)}'
     return f'valid: {listed(valid) or "none"}'
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """
+    Return the name that is most like another; empty where none is.
+
+    One that has a part more, or a prefix less, such as ``left_``, goes before all others.
+
+    :param name: the name.
+    :param names: those to choose from.
+    """
+    name, names = truncate(name), [truncate(other) for other in names]
+    long = [other for other in names if len(other) >= _SHORTEST_PART <= len(name)]
+    whole = [other for other in long if name in other or name.endswith(other)]
+    if whole:
+        return min(whole, key=len)
+    return next(iter(difflib.get_close_matches(name, names, 1, _ALIKE)), '')
+
+
+def meant(name: str, names: Iterable[str]) -> str:
+    """Return the remark on the name that may be meant by a wrong one; empty where none is like."""
+    near = nearest(name, names)
+    return f' (is {near} meant?)' if near else ''

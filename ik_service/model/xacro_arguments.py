@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ik_service.common.quoting import quote
-from ik_service.exceptions import ArgumentError, nearest
+from ik_service.common.quoting import meant, quote
+from ik_service.exceptions import ArgumentError
 
 
 class XacroArguments(dict[str, object]):
@@ -37,11 +37,7 @@ class XacroArguments(dict[str, object]):
 
     def _unasked(self) -> list[str]:
         return [
-            f'xacro argument {quote(name)} is not used{_meant(nearest(name, [*self.asked]))}'
+            f'xacro argument {quote(name)} is not used{meant(name, self.asked)}'
             for name in self
             if name not in self.asked
         ]
-
-
-def _meant(name: str) -> str:
-    return f' (is {name} meant?)' if name else ''

@@ -204,7 +204,7 @@ def test_the_node_is_connected_with_the_controller():
 def test_an_unknown_argument_on_the_command_line_is_refused(monkeypatch, file):
     monkeypatch.setattr('sys.argv', ['ros2', 'launch', 'ik_service', file, 'tip_lnk:=tool0'])
     context = LaunchContext(argv=['tip_lnk:=tool0'])
-    with pytest.raises(Exception, match=r'tip_lnk.*did you mean tip_link\?'):
+    with pytest.raises(Exception, match=r'tip_lnk.*is tip_link meant\?'):
         nodes(file, context)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-import difflib
 import os
 from pathlib import Path
 
 import yaml
 
 from ik_service.common.file_fault import file_fault
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import meant, quote
 from ik_service.common.regular_file import read_regular
 from ik_service.common.shared_parameters import is_for, sections
 from ik_service.exceptions import ArgumentError
@@ -172,9 +171,7 @@ def check_names(
     for word in command_line:
         name, sign, _ = word.partition(':=')
         if sign and name not in names:
-            near = difflib.get_close_matches(name, names, 1, 0.5)
-            hint = f'; did you mean {near[0]}?' if near else '.'
-            reason = f'{file} has no such argument{hint} It has {", ".join(names)}'
+            reason = f'{file} has no such argument{meant(name, names)}. It has {", ".join(names)}'
             raise ArgumentError(name, reason)
 
 

@@ -13,8 +13,8 @@ from std_msgs.msg import Header
 from ik_service.arm.group import ArmGroup
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
-from ik_service.common.quoting import quote
-from ik_service.exceptions import ArgumentError, IkServiceError, nearest
+from ik_service.common.quoting import nearest, quote
+from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.motion.target_follower import TargetFollower
 from ik_service.motion.tracking.target_velocity import FASTEST, FASTEST_TURN, TargetTimes
 from ik_service.ros.common.conversions import matrix_from_pose

@@ -17,7 +17,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-import difflib
 import json
 import math
 from typing import Literal
@@ -28,7 +27,7 @@ from rclpy.parameter import Parameter
 import yaml
 
 from ik_service.common.file_fault import file_fault
-from ik_service.common.quoting import quote, safe_repr, truncate
+from ik_service.common.quoting import meant, quote, safe_repr, truncate
 from ik_service.exceptions import OptionError
 from ik_service.ros.parameters.parameter_services import wrong_type
 
@@ -134,11 +133,8 @@ class MappingSpec:
     def _field(self, name: str, where: str) -> MappingField:
         names = [field.name for field in self.fields]
         if name not in names:
-            near = difflib.get_close_matches(truncate(name), names, 1, 0.5)
-            hint = f'; is {near[0]} meant?' if near else ''
-            raise OptionError(
-                where, f'there is no field {quote(name)} among {", ".join(names)}{hint}'
-            )
+            known = f'{", ".join(names)}{meant(name, names)}'
+            raise OptionError(where, f'there is no field {quote(name)} among {known}')
         return self.fields[names.index(name)]
 
 

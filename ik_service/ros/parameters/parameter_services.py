@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-import difflib
 import re
 
 from rcl_interfaces.msg import Parameter as ParameterMessage
@@ -29,7 +28,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_parameters
 
-from ik_service.common.quoting import quote, truncate
+from ik_service.common.quoting import meant, quote, truncate
 from ik_service.exceptions import OptionError
 
 _WANTED = {
@@ -49,8 +48,7 @@ _SHOWN = 6  # elements of a list
 
 def no_such_parameter(name: str, names: Iterable[str]) -> str:
     """Return why a parameter that does not exist is refused, with the nearest name that exists."""
-    near = difflib.get_close_matches(truncate(name), names, 1, 0.5)
-    return 'there is no such parameter' + (f'; is {near[0]} meant?' if near else '')
+    return f'there is no such parameter{meant(name, names)}'
 
 
 def wrong_type(wanted: Parameter.Type, value: object) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from ik_service.arm.arm import Arm
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import meant, quote
 from ik_service.common.transforms import inverse_transform
-from ik_service.exceptions import ArgumentError, nearest, NoTransformError
+from ik_service.exceptions import ArgumentError, NoTransformError
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.scene.robot_states import virtual_frames
 
@@ -146,9 +146,8 @@ def _checked(
 
 
 def _no_frame(arm: Arm, frame: str, reason: str) -> RequestError:
-    near = nearest(frame, [*arm.robot.links])
-    meant = f' (is {near} meant?)' if near else ''
     return RequestError(
         ErrorCode.FRAME_TRANSFORM_FAILURE,
-        f'frame {quote(frame)} is no link of {arm.robot.name!r}{meant}, and {reason}',
+        f'frame {quote(frame)} is no link of {arm.robot.name!r}{meant(frame, arm.robot.links)}, '
+        f'and {reason}',
     )

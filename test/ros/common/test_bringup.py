@@ -340,7 +340,7 @@ class TestNames:
             check_names(['urdf:=a.urdf', 'comand_topic:=/x'], PROGRAM, FILE, ARGUMENTS)
         text = str(caught.value)
         assert 'comand_topic' in text
-        assert 'did you mean command_topic?' in text
+        assert '(is command_topic meant?)' in text
         assert all(name in text for name in ARGUMENTS)
 
     def test_known_arguments_and_options_are_accepted(self):

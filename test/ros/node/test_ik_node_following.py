@@ -14,7 +14,6 @@ from support.ros.nodes import Arm, start_panda, status, target
 from support.ros.servers import PANDA, posture_of, TIP
 from support.ros.trajectories import AWAY, message, Player, smooth
 
-from ik_service.exceptions import nearest
 from ik_service.ros.common.conversions import pose_from_matrix
 
 
@@ -111,21 +110,6 @@ def test_a_hanging_middleware_is_told_on_stderr(bench, how):
         node.wait_for('ik_node: no thread has run for .* and no command was sent', 60.0)
         node.wait_for('ik_node: threads run again, after [1-9]', 60.0)
     node.wait_for('FASTDDS_BUILTIN_TRANSPORTS=UDPv4', 60.0)
-
-
-@pytest.mark.parametrize(
-    ('name', 'names', 'found'),
-    [
-        ('panda_joint1', ['left_panda_joint2', 'left_panda_joint1'], 'left_panda_joint1'),
-        ('panda_joint1', ['fr3_joint2', 'fr3_joint1'], 'fr3_joint1'),
-        ('left_joint1', ['joint2', 'joint1'], 'joint1'),
-        ('elbow', ['arm/elbow', 'arm/elbow/motor'], 'arm/elbow'),
-        ('elbow', ['wheel', ''], ''),
-        ('elbow', [], ''),
-    ],
-)
-def test_the_nearest_name(name, names, found):
-    assert nearest(name, names) == found
 
 
 def test_names_that_match_no_joint_are_named_with_the_nearest(bench):

@@ -104,7 +104,7 @@ def test_a_type_that_does_not_exist_is_refused(services):
 
 def test_an_unknown_name_is_refused_with_the_nearest(services):
     (result,) = services.put(double('publish_rat', 50.0))
-    assert result.reason == 'publish_rat: there is no such parameter; is publish_rate meant?'
+    assert result.reason == 'publish_rat: there is no such parameter (is publish_rate meant?)'
     (result,) = services.put(double('x' * 10_000_000, 50.0))
     assert not result.successful
     assert len(result.reason) < 400
