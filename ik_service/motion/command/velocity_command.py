@@ -164,7 +164,9 @@ def _next_rate(
     :param last: length of the one before [s].
     """
     jerk = np.minimum(jerk, _ANY)
-    size = np.sqrt((jerk * dt) ** 2 + 2.0 * jerk * np.abs(away)) - jerk * dt
+    change, twice = jerk * dt, 2.0 * jerk * np.abs(away)
+    # In this form no digits are lost, and the last rest of a distance is covered.
+    size = twice / np.maximum(np.sqrt(change**2 + twice) + change, 1e-300)
     size = np.minimum(np.minimum(size, np.abs(away) / dt), most)
     return clamped(np.copysign(size, away), rate - jerk * last, rate + jerk * last)
 

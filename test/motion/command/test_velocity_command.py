@@ -1,5 +1,7 @@
 """Velocities for an arm that takes those, and drifts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -99,6 +101,21 @@ def test_the_last_velocities_are_zeros_and_then_there_are_none(measured):
     assert all(zeros)
     assert not rig.velocities.busy
     assert len(rig.sent) < 1000
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_velocities_with_a_limited_jerk_end_in_zeros_too(seed):
+    random, still = np.random.default_rng(seed), np.zeros(2)
+    jerk = random.uniform(10.0, 300.0, 2)
+    limits, velocities, now = replace(LIMITS, jerk=jerk, window=0.1), VelocityCommand(2), 10.0
+    for _ in range(40):
+        now += PERIOD
+        velocities.next(still, random.normal(size=2) * 0.01, still, limits, now, PERIOD)
+    for _ in range(1000):
+        now += PERIOD
+        if velocities.rest(still, limits, now, PERIOD) is None:
+            return
+    pytest.fail('velocities are sent for ever')
 
 
 def test_a_motion_that_begins_during_the_zeros_ends_with_zeros_again():
