@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -134,6 +135,28 @@ class KinematicTree(JointSpace):
         for row, (chain, indices) in enumerate(zip(self.chains, self._indices, strict=True)):
             matrix[6 * row : 6 * row + 6, indices] = chain.jacobian(q[indices])
         return matrix
+
+    @cached_property
+    def groups(self) -> np.ndarray:
+        """Of each tip (t,) the first tip of its group; groups have no joint in common."""
+        groups = np.arange(len(self.tips))
+        for variable in (self.arrays.moves != 0.0).T:
+            joined = np.isin(groups, groups[variable])
+            groups[joined] = groups[joined].min(initial=len(groups))
+        return groups
+
+    def part(self, numbers: Collection[int]) -> tuple[Self, np.ndarray]:
+        """
+        Return the tree of some of the tips.
+
+        :param numbers: numbers of the tips.
+        :returns: the tree, and the numbers of its m variables in this one (m,).
+        """
+        part = type(self).__new__(type(self))
+        tips = tuple(self.tips[i] for i in numbers)
+        part._build(self.robot, self.base_link, tips, [self.chains[i] for i in numbers])
+        variables = np.array([self.joint_names.index(name) for name in part.joint_names])
+        return part.with_limits(self.lower[variables], self.upper[variables]), variables
 
     def _build(
         self,

@@ -292,8 +292,43 @@ def solve_path(
     cores = core_count()
     with ThreadPoolExecutor(max(1, cores - 1)) as pool:
         problem = PathProblem(solver, packed, options.max_step, test, options.timeout, pool, cores)
-        path, path_end, rows = _PathSolver(problem, options, allowed).solve(start, goal)
+        groups = np.unique(chain.groups) if isinstance(chain, KinematicTree) else ()
+        if len(groups) > 1 and test is None and not allowed.any():
+            path, path_end = _by_groups(problem, options, start, goal)
+            rows: tuple[int, ...] = ()
+        else:
+            path, path_end, rows = _PathSolver(problem, options, allowed).solve(start, goal)
     return _result(problem, path, path_end, rows, began)
+
+
+def _by_groups(
+    problem: PathProblem, options: PathOptions, start: np.ndarray | None, goal: np.ndarray | None
+) -> tuple[np.ndarray, PathEnd]:
+    """
+    Return the rows (k, n) up to the end, and the end, of tips in groups without a common joint.
+
+    The path of each group is found by itself, in an equal share of the time that is left.
+    """
+    tree, count = problem.chain, len(problem.targets)
+    numbers = np.unique(tree.groups)
+    blocks = problem.targets.reshape(count, len(tree.tips), BLOCK_ROWS, 4)
+    paths, ends, left = np.full((count, tree.n), np.nan), [], options.timeout
+    for k, number in enumerate(numbers):
+        tips = np.flatnonzero(tree.groups == number)
+        part, variables = tree.part(tips)
+        solver = prepared(part, DEFAULT_SOLVER, options.ik)
+        targets = np.ascontiguousarray(blocks[:, tips].reshape(count, -1, 4))
+        share = left / (len(numbers) - k)
+        own = PathProblem(
+            solver, targets, options.max_step, None, share, problem.pool, problem.threads
+        )
+        ends_of_part = [None if q is None else q[variables] for q in (start, goal)]
+        path, end, _ = _PathSolver(own, options, np.zeros(count, bool)).solve(*ends_of_part)
+        paths[: len(path), variables] = path
+        ends.append(end)
+        left -= share - own.deadline.left
+    end = min(ends, key=lambda each: each.row)
+    return paths[: end.row], end
 
 
 def _reconfigurable(

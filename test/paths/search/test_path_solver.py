@@ -315,6 +315,23 @@ def test_two_tips_at_once(panda):
         assert max(pose_difference(panda.forward(q), T)) <= 1.001e-5
 
 
+def test_tips_without_a_common_joint_take_the_paths_that_they_take_alone():
+    robot = iks.Robot.from_urdf(snake_xml(14, 1, prismatic=0.0))
+    tips = ('link0', 'link7'), ('link7', 'link14')
+    tree, curve = robot.tree('link0', tips), joint_curve(14, 1)[:60]
+    poses = [tree.forward(q) for q in curve]
+    targets = {tip: np.array([T[tip] for T in poses]) for tip in tips}
+    path = iks.solve_path(tree, targets, options=PATIENT)
+    assert path.success, path.reason
+    for tip, q in zip(tips, (path.q[:, :7], path.q[:, 7:]), strict=True):
+        part = robot.tree('link0', [tip])
+        np.testing.assert_array_equal(q, iks.solve_path(part, targets[tip], options=PATIENT).q)
+    targets[tips[1]][40, 0, 3] += 100.0
+    path = iks.solve_path(tree, targets, curve[0], options=PATIENT)
+    assert (path.status, path.reached) == (iks.PathStatus.UNREACHABLE, 40)
+    assert np.isnan(path.q[40:]).all()
+
+
 def test_bad_arguments(panda, straight):
     straight[5, 0, 0] = np.nan
     with pytest.raises(ArgumentError, match=r'targets\[5\]'):

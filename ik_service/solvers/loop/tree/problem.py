@@ -159,18 +159,9 @@ def allocate_tree(tree: KinematicTree, memory: int = 0, limited: bool = True) ->
     for own, given in zip(arrays, tree.arrays, strict=True):
         own[:] = given
     work.lower[:], work.upper[:] = tree.lower, tree.upper
-    work.groups[:, GROUP] = groups = _groups(tree.arrays.moves != 0.0)
-    work.groups[:, SIZE] = np.bincount(groups, minlength=t)
+    work.groups[:, GROUP] = tree.groups
+    work.groups[:, SIZE] = np.bincount(tree.groups, minlength=t)
     if not limited:
         for end, chain in zip(arrays.ends, tree.chains, strict=True):
             end[5] = reach_without_limits(chain.arrays.joints, end[5])
     return problem
-
-
-def _groups(moves: np.ndarray) -> np.ndarray:
-    """Return of each tip (t,) the first one of its group, by which variables move it (t, n)."""
-    groups = np.arange(len(moves))
-    for variable in moves.T:
-        joined = np.isin(groups, groups[variable])
-        groups[joined] = groups[joined].min(initial=len(moves))
-    return groups
