@@ -112,7 +112,7 @@ def test_what_is_missing_is_said(capsys):
     assert main(words) == 0
     printed = capsys.readouterr().out
     assert 'Solutions 1000,' in printed
-    assert re.search(r'not all solutions.*more than 1000', printed)
+    assert re.search(r'not all solutions.*more than 1000; .* --resolution', printed)
 
 
 def test_the_table_says_how_much_is_left_to_the_nearer_limit():

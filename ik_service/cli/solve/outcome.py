@@ -190,4 +190,8 @@ def _list(request: Request, resolution: float | None) -> tuple[AllSolutions, str
     try:
         return list_solutions(*arguments), ''
     except IncompleteSolutionsError as error:
-        return AllSolutions(np.asarray(error.partial), proved=False), str(error)
+        incomplete = (
+            f'not all solutions: {error.reason}; there are fewer with a larger --resolution or '
+            'with --set max_joint_motion, and more time with --set timeout'
+        )
+        return AllSolutions(np.asarray(error.partial), proved=False), incomplete
