@@ -327,6 +327,19 @@ def test_checks_of_compute_fk_fail_on_wrong_poses_links_frames_and_codes(rig):
     require(subject, forward + ' round-trip', 'seed-is-solution')
 
 
+def test_links_in_another_order_are_named(rig):
+    server, subject = rig
+
+    def turned(fk, request):
+        response = fk(request)
+        response.fk_link_names = response.fk_link_names[::-1]
+        return response
+
+    server.defect_fk = turned
+    [outcome] = run_checks([BY_NAME['fk-frame']], subject)
+    assert outcome.failure.came == f"fk_link_names with 'panda_link1' in the place of '{TIP}'"
+
+
 def test_a_failure_says_what_was_asked_what_came_and_what_was_expected(rig):
     server, subject = rig
     server.defect = changed(without_last)

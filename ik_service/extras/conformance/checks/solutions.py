@@ -9,6 +9,7 @@ from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.srv import GetPositionFK
 import numpy as np
 
+from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform, rigid_transform
 from ik_service.extras.conformance.answers import (
     CheckFailedError,
@@ -110,6 +111,10 @@ def answered_poses(
     names, count = list(answer.fk_link_names), len(answer.pose_stamped)
     if names != links or count != len(links):
         came = f'{count} poses for {len(names)} links'
+        if len(names) == count == len(links):
+            pairs = zip(names, links, strict=True)
+            there, wanted = next(pair for pair in pairs if len({*pair}) > 1)
+            came = f'fk_link_names with {quote(there)} in the place of {quote(wanted)}'
         raise CheckFailedError(asked, came, f'a pose for each of the {len(links)} links, in order')
     try:
         return {
