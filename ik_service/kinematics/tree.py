@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -136,28 +135,6 @@ class KinematicTree(JointSpace):
             matrix[6 * row : 6 * row + 6, indices] = chain.jacobian(q[indices])
         return matrix
 
-    @cached_property
-    def groups(self) -> np.ndarray:
-        """Of each tip (t,) the first tip of its group; groups have no joint in common."""
-        groups = np.arange(len(self.tips))
-        for variable in (self.arrays.moves != 0.0).T:
-            joined = np.isin(groups, groups[variable])
-            groups[joined] = groups[joined].min(initial=len(groups))
-        return groups
-
-    def part(self, numbers: Collection[int]) -> tuple[Self, np.ndarray]:
-        """
-        Return the tree of some of the tips.
-
-        :param numbers: numbers of the tips.
-        :returns: the tree, and the numbers of its m variables in this one (m,).
-        """
-        part = type(self).__new__(type(self))
-        tips = tuple(self.tips[i] for i in numbers)
-        part._build(self.robot, self.base_link, tips, [self.chains[i] for i in numbers])
-        variables = np.array([self.joint_names.index(name) for name in part.joint_names])
-        return part.with_limits(self.lower[variables], self.upper[variables]), variables
-
     def _build(
         self,
         robot: RobotModel,
@@ -205,6 +182,19 @@ class KinematicTree(JointSpace):
     def __repr__(self) -> str:
         tips = ', '.join(tip if isinstance(tip, str) else ' → '.join(tip) for tip in self.tips)
         return f'KinematicTree({self.base_link!r}, tips {tips}; {self.n} joints)'
+
+
+def groups_of(moves: np.ndarray) -> np.ndarray:
+    """
+    Return of each tip (t,) the first tip of its group; groups have no variable in common.
+
+    :param moves: (t, n) bool: which variables move each tip.
+    """
+    groups = np.arange(len(moves))
+    for variable in moves.T:
+        joined = np.isin(groups, groups[variable])
+        groups[joined] = groups[joined].min(initial=len(moves))
+    return groups
 
 
 def _checked_tips(tips: Iterable[Tip]) -> tuple[Tip, ...]:

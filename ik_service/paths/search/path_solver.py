@@ -20,6 +20,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.paths.search.beam import Beam
+from ik_service.paths.search.independent_parts import independent_parts
 from ik_service.paths.search.problem import PathProblem
 from ik_service.paths.search.result import PathEnd, PathResult, PathStatus, Reconfiguration
 from ik_service.paths.search.search import (
@@ -292,43 +293,41 @@ def solve_path(
     cores = core_count()
     with ThreadPoolExecutor(max(1, cores - 1)) as pool:
         problem = PathProblem(solver, packed, options.max_step, test, options.timeout, pool, cores)
-        groups = np.unique(chain.groups) if isinstance(chain, KinematicTree) else ()
-        if len(groups) > 1 and test is None and not allowed.any():
-            path, path_end = _by_groups(problem, options, start, goal)
-            rows: tuple[int, ...] = ()
-        else:
-            path, path_end, rows = _PathSolver(problem, options, allowed).solve(start, goal)
-    return _result(problem, path, path_end, rows, began)
+        found = None if test or allowed.any() else _by_parts(problem, options, start, goal)
+        found = found or _PathSolver(problem, options, allowed).solve(start, goal)
+    return _result(problem, *found, began)
 
 
-def _by_groups(
+def _by_parts(
     problem: PathProblem, options: PathOptions, start: np.ndarray | None, goal: np.ndarray | None
-) -> tuple[np.ndarray, PathEnd]:
+) -> tuple[np.ndarray, PathEnd, tuple[int, ...]] | None:
     """
-    Return the rows (k, n) up to the end, and the end, of tips in groups without a common joint.
+    Return the path of parts of a tree that do not depend on each other; None where there is one.
 
-    The path of each group is found by itself, in an equal share of the time that is left.
+    Each is found by itself, in an equal share of the time that is left.
+
+    :returns: the rows (k, n) up to the end, the end, and no rows of reconfigurations.
     """
-    tree, count = problem.chain, len(problem.targets)
-    numbers = np.unique(tree.groups)
-    blocks = problem.targets.reshape(count, len(tree.tips), BLOCK_ROWS, 4)
-    paths, ends, left = np.full((count, tree.n), np.nan), [], options.timeout
-    for k, number in enumerate(numbers):
-        tips = np.flatnonzero(tree.groups == number)
-        part, variables = tree.part(tips)
-        solver = prepared(part, DEFAULT_SOLVER, options.ik)
-        targets = np.ascontiguousarray(blocks[:, tips].reshape(count, -1, 4))
-        share = left / (len(numbers) - k)
+    parts = independent_parts(problem)
+    if len(parts) < 2:
+        return None
+    count, ends, left = len(problem.targets), [], options.timeout
+    path = np.full((count, problem.chain.n), np.nan)
+    for k, (tree, targets, variables) in enumerate(parts):
+        solver, share = prepared(tree, DEFAULT_SOLVER, options.ik), left / (len(parts) - k)
         own = PathProblem(
             solver, targets, options.max_step, None, share, problem.pool, problem.threads
         )
-        ends_of_part = [None if q is None else q[variables] for q in (start, goal)]
-        path, end, _ = _PathSolver(own, options, np.zeros(count, bool)).solve(*ends_of_part)
-        paths[: len(path), variables] = path
+        from_to = [None if q is None else q[variables] for q in (start, goal)]
+        rows, end, _ = _PathSolver(own, options, np.zeros(count, bool)).solve(*from_to)
+        path[: len(rows), variables] = rows
         ends.append(end)
         left -= share - own.deadline.left
     end = min(ends, key=lambda each: each.row)
-    return paths[: end.row], end
+    path = path[: end.row]
+    problem.project(path, problem.targets[: end.row], _POLISH * problem.max_step)
+    tolerances = options.ik.position_tolerance, options.ik.orientation_tolerance
+    return (path, end, ()) if (problem.errors(path) <= tolerances).all() else None
 
 
 def _reconfigurable(

@@ -133,13 +133,20 @@ def joint_curve(n, seed):
     return 2.5 * np.sin(turns + phases)
 
 
-def test_snakes_with_two_tips_arrive_at_the_end_of_a_joint_curve():
-    """They have twelve dimensions of self-motions, all of which are needed."""
-    robot = iks.Robot.from_urdf(snake_xml(18, 1, prismatic=0.0))
-    tree, curve = robot.tree('link0', ['link9', 'link18']), joint_curve(18, 1)
+@pytest.mark.parametrize(
+    ('seed', 'weights'),
+    [
+        # twelve dimensions of self-motions, all of which are needed
+        (1, (1, 1, 1, 0, 0, 0)),
+        (3, (1, 1, 1, 1, 1, 1)),
+    ],
+)
+def test_snakes_with_two_tips_arrive_at_the_end_of_a_joint_curve(seed, weights):
+    robot = iks.Robot.from_urdf(snake_xml(18, seed, prismatic=0.0))
+    tree, curve = robot.tree('link0', ['link9', 'link18']), joint_curve(18, seed)
     poses = [tree.forward(q) for q in curve]
     targets = {tip: np.array([T[tip] for T in poses]) for tip in tree.tips}
-    options = iks.PathOptions(ik=iks.IkOptions(task_weights=(1, 1, 1, 0, 0, 0)), timeout=60.0)
+    options = iks.PathOptions(ik=iks.IkOptions(task_weights=weights), timeout=60.0)
     path = iks.solve_path(tree, targets, curve[0], options, end=curve[-1])
     assert path.success, path.reason
     assert path.largest_step <= 0.1
@@ -315,17 +322,24 @@ def test_two_tips_at_once(panda):
         assert max(pose_difference(panda.forward(q), T)) <= 1.001e-5
 
 
-def test_tips_without_a_common_joint_take_the_paths_that_they_take_alone():
+HALVES = ('link0', 'link7'), ('link7', 'link14')
+
+
+@pytest.mark.parametrize('tips', [HALVES, ('link7', 'link14')])
+def test_tips_that_do_not_depend_on_each_other_take_the_paths_that_they_take_alone(tips):
+    """They have no common joint, or one carries the other and its whole pose is given."""
     robot = iks.Robot.from_urdf(snake_xml(14, 1, prismatic=0.0))
-    tips = ('link0', 'link7'), ('link7', 'link14')
-    tree, curve = robot.tree('link0', tips), joint_curve(14, 1)[:60]
-    poses = [tree.forward(q) for q in curve]
-    targets = {tip: np.array([T[tip] for T in poses]) for tip in tips}
+    tree, halves = robot.tree('link0', tips), robot.tree('link0', HALVES)
+    curve = joint_curve(14, 1)[:60]
+    targets, parts = (
+        {tip: np.array([each.forward(q)[tip] for q in curve]) for tip in each.tips}
+        for each in (tree, halves)
+    )
     path = iks.solve_path(tree, targets, options=PATIENT)
     assert path.success, path.reason
-    for tip, q in zip(tips, (path.q[:, :7], path.q[:, 7:]), strict=True):
-        part = robot.tree('link0', [tip])
-        np.testing.assert_array_equal(q, iks.solve_path(part, targets[tip], options=PATIENT).q)
+    for half, q in zip(HALVES, (path.q[:, :7], path.q[:, 7:]), strict=True):
+        alone = iks.solve_path(robot.tree('link0', [half]), parts[half], options=PATIENT)
+        np.testing.assert_allclose(q, alone.q, rtol=0, atol=1e-6)
     targets[tips[1]][40, 0, 3] += 100.0
     path = iks.solve_path(tree, targets, curve[0], options=PATIENT)
     assert (path.status, path.reached) == (iks.PathStatus.UNREACHABLE, 40)

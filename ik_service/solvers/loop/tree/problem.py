@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ik_service.jit.compile import inlined_kernel, variant
-from ik_service.kinematics.tree import KinematicTree, TreeArrays
+from ik_service.kinematics.tree import groups_of, KinematicTree, TreeArrays
 from ik_service.solvers.loop.problem import (
     INTEGERS,
     open_problem,
@@ -159,8 +159,8 @@ def allocate_tree(tree: KinematicTree, memory: int = 0, limited: bool = True) ->
     for own, given in zip(arrays, tree.arrays, strict=True):
         own[:] = given
     work.lower[:], work.upper[:] = tree.lower, tree.upper
-    work.groups[:, GROUP] = tree.groups
-    work.groups[:, SIZE] = np.bincount(tree.groups, minlength=t)
+    work.groups[:, GROUP] = groups = groups_of(tree.arrays.moves != 0.0)
+    work.groups[:, SIZE] = np.bincount(groups, minlength=t)
     if not limited:
         for end, chain in zip(arrays.ends, tree.chains, strict=True):
             end[5] = reach_without_limits(chain.arrays.joints, end[5])
