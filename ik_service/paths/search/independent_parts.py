@@ -37,14 +37,14 @@ def independent_parts(problem: PathProblem) -> list[Part]:
     one: only the joints between them matter to it, as to the hands beside the pose of a torso.
     """
     whole = problem.chain
-    if not isinstance(whole, KinematicTree):
+    if not isinstance(whole, KinematicTree) or not len(problem.targets):
         return []
     count, tips = len(problem.targets), list(whole.tips)
     moves, moved = whole.arrays.moves != 0.0, whole.arrays.moves != 0.0
     given = problem.targets.reshape(count, len(tips), BLOCK_ROWS, 4)
     blocks = given.copy()
     # Whether the whole pose of a tip is given: there is no region, point or tolerance.
-    exact: np.ndarray = ~given[:, :, _POSE_ROWS:].any(axis=(0, 2, 3))
+    exact = np.logical_not(given[:, :, _POSE_ROWS:].any(axis=(0, 2, 3)))
     exact &= all(problem.solver.options.task_weights)
     for tip in range(len(tips)):
         carrier = _carrier(whole, moves, exact, tip)

@@ -340,6 +340,8 @@ def test_tips_that_do_not_depend_on_each_other_take_the_paths_that_they_take_alo
     for half, q in zip(HALVES, (path.q[:, :7], path.q[:, 7:]), strict=True):
         alone = iks.solve_path(robot.tree('link0', [half]), parts[half], options=PATIENT)
         np.testing.assert_allclose(q, alone.q, rtol=0, atol=1e-6)
+    nothing = {tip: T[:0] for tip, T in targets.items()}
+    assert iks.solve_path(tree, nothing, options=PATIENT).success
     targets[tips[1]][40, 0, 3] += 100.0
     path = iks.solve_path(tree, targets, curve[0], options=PATIENT)
     assert (path.status, path.reached) == (iks.PathStatus.UNREACHABLE, 40)
