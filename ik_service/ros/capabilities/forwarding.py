@@ -224,8 +224,9 @@ class ForwardedPlayback(Playback):
     Trajectory that is checked here and played by a real controller.
 
     The goal is sent once the node's own commands are at rest and the controller's action is
-    there. Whatever ends the motion here, such as ``~/stop``, cancels the goal there. Nothing else
-    may move the arm until the controller says that the goal is over, or is gone.
+    there; if it had to wait, it is checked again from where the arm is by then. Whatever ends the
+    motion here, such as ``~/stop``, cancels the goal there. Nothing else may move the arm until
+    the controller says that the goal is over, or is gone.
 
     :param on_news: called when something has changed; must not block.
     :param replaces: the one at the controller that it replaces; None for none.
@@ -248,10 +249,9 @@ class ForwardedPlayback(Playback):
         self._on_news, self._delays = on_news, delays
         self._goal: ControllerGoal | None = None
         self._missing_since: float | None = None
-        self._replaces, self._replaced = replaces, False
+        self._replaces, self._replaced, self._waited = replaces, False, False
         self._canceling, self._stop_reason, self._stop_end = False, '', TrajectoryEnd.STOPPED
-        prepared(request, following)
-        start_time(request, following.clock)
+        self._check()
         self._reservations: dict[FollowerInterface, Reservation] = {}
         try:
             replaced = None if replaces is None else replaces.motion_goal
@@ -281,6 +281,7 @@ class ForwardedPlayback(Playback):
             return
         if self._goal is None:
             outcome = self._begin(now)
+            self._waited = True
         else:
             outcome = self._goal.attend(now, self._canceling)
             if outcome is None:
@@ -338,6 +339,11 @@ class ForwardedPlayback(Playback):
         text = 'does not exist: is the controller active, and trajectory_action right?'
         return TrajectoryOutcome(TrajectoryEnd.STOPPED, f'the action {self._name} {text}')
 
+    def _check(self) -> None:
+        """Refuse a goal that cannot be done from where the arm is, by a GoalRefusedError."""
+        prepared(self._request, self.following)
+        start_time(self._request, self.following.clock)
+
     def _send(self, now: float) -> TrajectoryOutcome | None:
         """Send the goal to the controller when it can be; return an outcome when it must not."""
         if self.following.follower.active or self.following.monitor.awaited():
@@ -345,6 +351,11 @@ class ForwardedPlayback(Playback):
         rival = self.following.rival()
         if rival:
             return TrajectoryOutcome(TrajectoryEnd.REFUSED, f'{rival} commands the arm too')
+        if self._waited:  # the arm may be elsewhere
+            try:
+                self._check()
+            except GoalRefusedError as error:
+                return error.outcome
         self._goal = ControllerGoal(self._client, self._request.goal, now, self._on_news)
         return None
 

@@ -19,6 +19,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.harness import until
+from support.motion.wire import Wire
 from support.ros.cells import CHAIN, NAMES, NODE, READY
 from support.ros.nodes import ended, LATCHED, STEADY
 from support.ros.trajectories import (
@@ -31,7 +32,10 @@ from support.ros.trajectories import (
     until_known,
 )
 
-from ik_service.ros.capabilities.forwarding import ControllerGoal
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.motion.playback import TrajectoryEnd
+from ik_service.ros.capabilities.forwarding import ControllerGoal, ForwardedPlayback
+from ik_service.ros.capabilities.trajectory_actions import follow_request
 
 ACTION = 'arm_controller/follow_joint_trajectory'
 
@@ -472,11 +476,16 @@ class SlowClient:
 
     def __init__(self):
         self.answer, self.results, self.cancellations = Future(), [], []
+        self.goals = []
 
     def servers(self):
         return frozenset([b'server'])
 
+    def server_is_ready(self):
+        return True
+
     def send_goal_async(self, goal, feedback_callback, goal_uuid):
+        self.goals.append(goal)
         return self.answer
 
     def _get_result_async(self, handle):
@@ -504,3 +513,20 @@ def test_what_was_not_known_before_the_acceptance_is_not_lost():
     client.answer.set_result(ClientGoalHandle(client, GoalInfo().goal_id, accepted))
     assert goal.attend(2.7, True) is None
     assert (len(client.cancellations), len(client.results)) == (2, 2)
+
+
+def test_a_goal_that_waits_for_the_arm_to_rest_is_checked_again_from_there():
+    wire = Wire('joint_command', velocity_scaling=1.0, acceleration_time=1.0).run(0.2)
+    wire.target(READY + np.array([1.5, 0.5, 0.0, 0.6, 0.0, 0.0, 0.5]))
+    wire.run(0.6)
+    here, client = wire.follower.commanded, SlowClient()
+    goal = FollowJointTrajectory.Goal(trajectory=message([0.1, 1.0], [here, here]))
+    following, ignore = wire.followers.default, lambda *_: None
+    request = follow_request(goal)
+    playback = ForwardedPlayback(request, following, client, ignore, FaultLogger(ignore))
+    for _ in range(200):
+        wire.run(0.01)
+        playback.attend(wire.real)
+    assert not client.goals, 'it would lead back faster than the joints may be'
+    assert playback.outcome.end is TrajectoryEnd.INVALID
+    assert 'is beyond the limit' in playback.outcome.reason
