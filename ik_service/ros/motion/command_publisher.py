@@ -366,8 +366,8 @@ class CommandPublisher:
         """
         Refuse an arm that does not go with the joints of the controller.
 
-        :raises OptionError: the robot has no such joint, or the controller lacks one of the
-            joints of the default group.
+        :raises OptionError: the robot has no such joint, or the controller cannot move the joints
+            of the default group.
         """
         known = arm.postures.names
         unknown = [name for name in self._given if name not in known]
@@ -375,19 +375,24 @@ class CommandPublisher:
             joints = ', '.join(known)
             reason = f'names {quote(unknown[0])}, which the robot does not have; it has {joints}'
             raise OptionError(COMMAND_JOINTS.name, reason)
-        missing = self.missing(arm.chain.joint_names)
-        if missing:
-            raise OptionError(
-                COMMAND_JOINTS.name, f'has to name {", ".join(missing)} too, which the arm moves'
-            )
+        unfit = self.unfit(arm.chain.joint_names, arm)
+        if unfit:
+            raise OptionError(COMMAND_JOINTS.name, unfit)
 
-    def missing(self, names: Sequence[str]) -> list[str]:
-        """Return the joints that the controller does not have."""
-        return [name for name in names if self._names and name not in self._names]
+    def unfit(self, names: Sequence[str], arm: Arm) -> str:
+        """Return why the controller cannot move the joints of a group; empty when it can."""
+        lacking = [name for name in names if self._names and name not in self._names]
+        if lacking:
+            return f'lacks {", ".join(lacking)}, which the group moves'
+        for name in self._names:  # such a joint would be held against the one that it follows
+            joint = arm.robot.joints[name]
+            if joint.mimic is not None and arm.robot.resolve_mimic(name)[0] in names:
+                return f'names {name}, which follows {joint.mimic.joint} by itself (mimic)'
+        return ''
 
     def channel(self, names: Sequence[str], measured: MeasuredState) -> CommandChannel | None:
-        """Return the channel of a group; None when the controller lacks its joints."""
-        if self.missing(names):
+        """Return the channel of a group; None when the controller cannot move its joints."""
+        if self.unfit(names, measured.arm):
             return None
         group = CommandedGroup(names, self._joints(names, measured), measured, self.clock)
         if self._version is not None:

@@ -91,7 +91,7 @@ class FollowerInterface:
         self._channel = output.channel(self.chain.joint_names, states.measured)
         others = [] if self._channel is None else [self._channel.others]
         self._commanded = np.concatenate([group.indices, *others])  # indices in the full posture
-        self._lacking = ', '.join(output.missing(self.chain.joint_names))
+        self._unfit = output.unfit(self.chain.joint_names, states.measured.arm)
         named = group.name if topic != TARGET_TOPIC else ''
         self.label = f'following {named}' if named else 'following'
         self._warn, self._of = warn, f' of {named}' if named else ''
@@ -160,8 +160,8 @@ class FollowerInterface:
         """Return why nothing is followed, or nothing that commands joints; empty if it may be."""
         if self.stopped:
             return _REPLACED
-        lacking = self._lacking if commands else ''
-        return lacking and f'command_joints lacks {lacking}, which the group moves'
+        unfit = self._unfit if commands else ''
+        return unfit and f'command_joints {unfit}'
 
     def _ignore(self, reason: str) -> None:
         self.ignored_targets.report(f'{self.topic} ignored: {reason}')

@@ -25,6 +25,7 @@ from support.ros.nodes import STEADY
 from support.ros.trajectories import Player, smooth
 from trajectory_msgs.msg import JointTrajectory
 
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.periodic_calls import PeriodicCall
 from ik_service.exceptions import OptionError
 from ik_service.motion.command.trajectory_gate import TAKEN_UP
@@ -404,12 +405,25 @@ NO_NOSE = "command_joints: names 'nose', which the robot does not have"
             (*NAMES, NAMES[0]),
             "command_joints: names the joint 'panda_joint1' twice",
         ),
-        ('position_commands', NAMES[:-1], 'command_joints: has to name panda_joint7 too'),
+        ('position_commands', NAMES[:-1], 'command_joints: lacks panda_joint7'),
     ],
 )
 def test_wrong_joints_of_a_controller_are_refused(bench, panda_model, interface, joints, reason):
     with pytest.raises(OptionError, match=reason):
         CommandPublisher(bench.node, interface, joints).check(panda_model)
+
+
+def test_a_joint_that_follows_another_is_only_held_where_that_rests(bench, panda_model):
+    fingers = 'panda_finger_joint1', 'panda_finger_joint2'
+    publisher = CommandPublisher(bench.node, 'position_commands', (*NAMES, *fingers))
+    publisher.check(panda_model)
+    measured = MeasuredState(panda_model)
+    assert publisher.channel(NAMES, measured) is not None
+    assert publisher.channel(fingers[:1], measured) is None
+    reason = publisher.unfit(fingers[:1], panda_model)
+    assert (
+        reason == 'names panda_finger_joint2, which follows panda_finger_joint1 by itself (mimic)'
+    )
 
 
 # Simulated time

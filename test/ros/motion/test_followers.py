@@ -57,8 +57,8 @@ class Output:
     def channel(self, names, measured):
         return Output(tuple(names))
 
-    def missing(self, names):
-        return ()
+    def unfit(self, names, arm):
+        return ''
 
     def message(self, command, follower, now):
         return None if command is None else (self.names, command)
@@ -282,13 +282,13 @@ def test_changed_settings_are_for_all_groups_but_what_a_group_sets_itself():
 
 
 def test_a_group_whose_joints_the_controller_lacks_can_only_be_kept_for_others(monkeypatch):
-    monkeypatch.setattr(Output, 'missing', lambda _, names: [n for n in names if 'right' in n])
+    monkeypatch.setattr(Output, 'unfit', lambda _, names, arm: 'lacks it' * ('right' in names[-1]))
     monkeypatch.setattr(Output, 'channel', lambda *_: None)
     body = Bodies('left_arm', 'right_arm')
     body.run(0.1)
     following = body.send('right_arm')
-    assert 'right_arm/target_pose ignored: command_joints lacks right_' in body.warnings[-1]
-    with pytest.raises(TargetRefusedError, match='command_joints lacks right_'):
+    assert 'right_arm/target_pose ignored: command_joints lacks it' in body.warnings[-1]
+    with pytest.raises(TargetRefusedError, match='command_joints lacks it'):
         following.follow_goal(ServoGoal(following.chain, ServoSettings()))
     following.follow_goal(Reservation(lambda: '', print))  # its controller moves it
 

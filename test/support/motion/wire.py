@@ -274,8 +274,8 @@ class Wire:
         self._channels.append(kind(group, self) if blending else kind(group))
         return self._channels[-1]
 
-    def missing(self, names):
-        return []
+    def unfit(self, names, arm):
+        return ''
 
     def report(self):
         return {}
