@@ -95,8 +95,10 @@ def test_files_are_written_whole_or_not_at_all(tmp_path):
     assert [path.read_text() for path in tmp_path.iterdir()] == ['before']
     file.unlink()
     os.mkfifo(file)
-    with pytest.raises(UsageError, match='it is no regular file'):
-        write_files(Namespace(output=file, json=False), {'output': ('Joints', interrupted)})
+    long = tmp_path / (300 * 'x')
+    for wrong, reason in ((file, 'it is no regular file'), (long, 'File name too long')):
+        with pytest.raises(UsageError, match=f'cannot be written: {reason}'):
+            write_files(Namespace(output=wrong, json=False), {'output': ('Joints', interrupted)})
 
 
 def test_the_entry_points_import_neither_numpy_nor_ros():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 import errno
 import inspect
@@ -232,7 +233,7 @@ def check_written(option: str, file: Path | None, suffix: str, poses: Path | Non
         raise UsageError(f'{option}: {file} is the file of the poses')
     if file.suffix.lower() != suffix:
         raise UsageError(f'{option}: the file has to end in {suffix}, not {str(file)!r}')
-    if not file.absolute().parent.is_dir():
+    if not os.path.isdir(file.absolute().parent):
         raise UsageError(f'{option}: there is no folder {str(file.parent)!r}')
 
 
@@ -262,7 +263,8 @@ def write_files(
         except OSError as error:
             raise UsageError(f'--{option}: {file} cannot be written: {error.strerror}') from error
         finally:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):
+                part.unlink()
         written.append(f'{label:<10}{file}')
     if written and not arguments.json:
         print('\n'.join(['', *written]))

@@ -43,9 +43,11 @@ def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
     parser = _parser()
     options = parser.parse_args(own)
     for file in filter(None, (options.junit, options.json)):
-        if not file.absolute().parent.is_dir():
+        if not os.path.isdir(file.absolute().parent):
             parser.error(f'there is no folder {str(file.parent)!r} for the report')
-        if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+        if os.path.isdir(file) or not os.access(
+            file if os.path.exists(file) else file.parent, os.W_OK
+        ):
             parser.error(f'the report cannot be written to {str(file)!r}')
     if options.junit and options.junit == options.json:
         parser.error('--junit and --json need a file each')

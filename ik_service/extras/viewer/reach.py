@@ -68,7 +68,10 @@ def read_places(path: str | os.PathLike[str]) -> Places:
         )
     except OSError as error:
         raise ArgumentError(str(found), f'cannot be read: {error.strerror or error}') from error
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (KeyError, TypeError, RecursionError) as error:
+        reason = 'it has to be JSON with robot, places and poses'
+        raise ArgumentError(str(found), f'is no file of ik_place: {reason}') from error
+    except ValueError as error:
         raise ArgumentError(str(found), f'is no file of ik_place: {error}') from error
     if not len(read.shares) or not ((read.shares >= 0.0) & (read.shares <= 1.0)).all():
         raise ArgumentError(str(found), 'is no file of ik_place: it has no places with shares')

@@ -14,6 +14,7 @@ import threading
 
 import numpy as np
 
+from ik_service.common.quoting import truncate
 from ik_service.common.threads import give_way
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.extras.reach.capability import arm_difference, CapabilityMap
@@ -63,8 +64,8 @@ class ReachMap:
 def read_map(path: str | os.PathLike[str]) -> ReachMap:
     """Read a capability map; raises IkServiceError for anything else."""
     found = Path(path).expanduser()
-    if not found.exists():
-        raise ArgumentError(str(found), 'there is no such file or folder')
+    if not os.path.exists(found):
+        raise ArgumentError(truncate(str(found)), 'there is no such file or folder')
     return of_capability_map(found, CapabilityMap.load(found))
 
 

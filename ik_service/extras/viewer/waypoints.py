@@ -156,6 +156,7 @@ def _between(start: np.ndarray, end: np.ndarray, share: float) -> np.ndarray:
 NAME = 'waypoints.json'
 LONGEST = 2**20  # longest file that is read [byte]
 
+_CONTENT = 'it has to be JSON with base_link, tip_link, T_base_tip (N, 4, 4) and circles'
 _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 
 
@@ -179,12 +180,15 @@ def read_waypoints(content: bytes, base_link: str, tip_link: str) -> Drawing:
         ends = found['base_link'], found['tip_link']
         T = np.array(found['T_base_tip'], dtype=float).reshape(-1, 4, 4)
         circles = frozenset(int(number) for number in found['circles'])
-        drawing = Drawing(tuple(T), circles)
-        _check(drawing)
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise ArgumentError(NAME, f'is no file of waypoints: {error}') from error
+        raise ArgumentError(NAME, f'is no file of waypoints: {_CONTENT}') from error
+    drawing = Drawing(tuple(T), circles)
+    try:
+        _check(drawing)
     except WaypointError as error:
         raise ArgumentError(NAME, f'holds a circle that is none: {error}') from error
+    except ValueError as error:
+        raise ArgumentError(NAME, f'is no file of waypoints: {error}') from error
     if ends != (base_link, tip_link):
         raise ArgumentError(
             NAME,

@@ -301,6 +301,7 @@ def test_files_that_cannot_be_used_are_told_before_a_server_is_waited_for(tmp_pa
     for words, said in (
         (['--junit', str(missing)], 'there is no folder'),
         (['--json', str(missing)], 'there is no folder'),
+        (['--json', str(tmp_path / (300 * 'x') / 'report')], 'there is no folder'),
         (['--json', str(tmp_path)], 'cannot be written to'),
         (['--junit', same, '--json', same], 'need a file each'),
     ):

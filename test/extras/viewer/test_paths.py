@@ -318,11 +318,13 @@ def test_waypoints_are_saved_and_loaded_and_wrong_files_are_refused():
     page.paths.save(files.append)
     page.do('clear')
     other = files[0].replace(page.chain.tip_link, 'nose')
-    for wrong in (other, '{}', '[', files[0].replace('"circles": [', '"circles": [1,')):
+    for wrong in (other, '{}', '[', '[]', files[0].replace('"circles": [', '"circles": [1,')):
         page.paths.load(wrong.encode())
         page.step()
-    assert len(page.refusals) == 4
+    assert len(page.refusals) == 5
     assert 'nose' in page.refusals[0]
+    assert all('has to be JSON with base_link' in told for told in page.refusals[1:4])
+    assert 'a circle has no three points of its own' in page.refusals[4]
     assert page.paths.state().points == 0
     page.paths.load(files[0].encode())
     page.step()

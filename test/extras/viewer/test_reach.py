@@ -277,6 +277,9 @@ def test_a_damaged_file_is_refused(tmp_path, text):
     path.write_bytes(text.encode('latin-1'))
     with pytest.raises(ArgumentError, match=r'places\.json.*is no file of ik_place'):
         read_places(path)
+    path.write_text('{"robot": 1}')
+    with pytest.raises(ArgumentError, match='has to be JSON with robot, places and poses'):
+        read_places(path)
 
 
 def test_places_are_frames_and_those_of_another_arm_are_not_shown(tmp_path):

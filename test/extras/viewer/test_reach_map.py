@@ -50,6 +50,13 @@ def test_a_map_of_positions_only_speaks_of_no_orientations():
     assert found.quantities[0].name == 'position reached'
 
 
+@pytest.mark.parametrize('path', ['nowhere', 5000 * 'x'])
+def test_a_path_where_nothing_is_is_told_however_long(path):
+    with pytest.raises(ArgumentError, match='there is no such file or folder') as told:
+        read_map(path)
+    assert len(str(told.value)) < 400
+
+
 def test_without_zarr_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, 'zarr', None)
     with pytest.raises(MissingExtraError, match='scale'):
