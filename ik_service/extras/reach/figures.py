@@ -278,12 +278,10 @@ def draw_comparison(
         draw_shares(figures[0], shares, [first.cell, second.cell], names)
         _draw_means(figures[1], comparison, names)
         _bar(figure, colors, [*shown[0], *shown[1]], 'share of orientations', 0.6)
-        figure.suptitle(
-            f'{names[0]} and {names[1]}: of what either reaches, both reach '
-            f'{comparison.overlap:.0%}',
-            x=0.01,
-            ha='left',
-        )
+        told = f'of what either reaches, both reach {comparison.overlap:.0%}'
+        if np.isnan(comparison.overlap):
+            told = 'neither reaches a position of the grid'
+        figure.suptitle(f'{names[0]} and {names[1]}: {told}', x=0.01, ha='left')
     return path
 
 
@@ -296,7 +294,8 @@ def _draw_both_cuts(
     name: str,
 ) -> None:
     """Draw an upright and a level cut of a map, as far as the larger of the two arms gets."""
-    reached = comparison.positions[comparison.free[0] | comparison.free[1]]
+    free = comparison.free[0] | comparison.free[1]
+    reached = comparison.positions[free if free.any() else ...]
     low, high = reached.min(axis=0), reached.max(axis=0)
     margin = comparison.spacing
     for place, across in zip(axes, (1, 2), strict=True):

@@ -183,6 +183,16 @@ def chooses_orientation(chain: KinematicChain) -> bool:
     return int(np.count_nonzero(chain.lower < chain.upper)) >= axes
 
 
+def fills_grid(chain: KinematicChain) -> bool:
+    """Whether a tip fills its grid, and does not stay on a curve or surface across the axes."""
+    low, high = reach_box(chain)
+    postures = np.random.default_rng(0).uniform(
+        *turn_within_limits(chain), (_FEW_POSTURES, chain.n)
+    )
+    ranks = [np.linalg.matrix_rank(chain.jacobian(q)[:3], _PARALLEL) for q in postures]
+    return int(max(ranks)) >= int((high > low).sum())
+
+
 def _directions(chain: KinematicChain, rows: slice) -> tuple[int, np.ndarray]:
     """Return in how many directions the tip moves or turns, and these (3, 3), strongest first."""
     rng = np.random.default_rng(0)

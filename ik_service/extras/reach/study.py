@@ -30,6 +30,7 @@ from ik_service.extras.reach.grid import (
     chooses_orientation,
     cubic_axes,
     cubic_count,
+    fills_grid,
     MOST_POSITIONS,
     reach_box,
 )
@@ -210,6 +211,11 @@ def _survey(
     chain = spec.build().chain
     for note in notes_about_robot(chain):
         print(f'note: {note}')
+    if not fills_grid(chain):
+        print(
+            'note: the arm has too few joints to fill a space: its tip stays on a curve or a '
+            'surface, which the positions of the grid hardly meet'
+        )
     print(plan_line(chain, cubic_axes(chain, spacing), arguments), flush=True)
     began = time.perf_counter()
     found = capability_map(
@@ -346,7 +352,8 @@ def comparison_lines(
 ) -> Iterator[str]:
     """Yield lines about two arms."""
     names = arm_names(first, second)
-    yield f'{names[0]} and {names[1]} share {comparison.shared:.2f} m³ ({comparison.overlap:.0%})'
+    overlap = _known(comparison.overlap, '.0%')
+    yield f'{names[0]} and {names[1]} share {comparison.shared:.2f} m³ ({overlap})'
     rows = [('', *names), ('volume [m³]', *(f'{volume:.2f}' for volume in comparison.volumes))]
     for place, means in (('', comparison.means), (', shared', comparison.shared_means)):
         rows += _mean_rows(place, means)
@@ -355,10 +362,15 @@ def comparison_lines(
 
 def _mean_rows(place: str, means: tuple[MapMeans, MapMeans]) -> list[tuple[str, ...]]:
     return [
-        (f'share of orientations{place}', *(f'{mean.share:.1%}' for mean in means)),
-        (f'manipulability{place}', *(f'{mean.manipulability:.3g}' for mean in means)),
-        (f'distance from limits{place}', *(f'{mean.limit_distance:.1%}' for mean in means)),
+        (f'share of orientations{place}', *(_known(mean.share, '.1%') for mean in means)),
+        (f'manipulability{place}', *(_known(mean.manipulability, '.3g') for mean in means)),
+        (f'distance from limits{place}', *(_known(mean.limit_distance, '.1%') for mean in means)),
     ]
+
+
+def _known(value: float, form: str) -> str:
+    """Return a number as text; a dash for NaN, the mean of nothing."""
+    return '–' if math.isnan(value) else format(value, form)
 
 
 def _free_text(found: CapabilityMap) -> str:

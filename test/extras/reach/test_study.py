@@ -135,14 +135,19 @@ def test_positions_alone_are_mapped_of_an_arm_with_few_joints(undrawn, tmp_path,
     told = capsys.readouterr().out
     assert 'positions alone: the arm has too few joints' in told
     assert 'poses there' not in told
+    assert 'on a curve or a surface' not in told
 
 
 @pytest.mark.filterwarnings('error')
 def test_an_arm_that_reaches_no_position_of_the_grid_is_drawn(tmp_path, capsys):
     file = tmp_path / 'one_joint.urdf'
     file.write_text(ONE_JOINT)
-    survey(tmp_path, '--urdf', file, '--points', 6, '--orientations', 2)
-    assert '\n0 of 42 positions are reached' in capsys.readouterr().out
+    survey(tmp_path, '--urdf', file, '--points', 6, '--orientations', 2, '--compare', file)
+    told = capsys.readouterr().out
+    assert '\n0 of 42 positions are reached' in told
+    assert 'its tip stays on a curve or a surface' in told
+    assert re.search('distance from limits +– +–\n', told)
+    assert 'nan' not in told
     assert (tmp_path / 'reach.png').read_bytes().startswith(b'\x89PNG')
 
 
