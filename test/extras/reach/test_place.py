@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -297,6 +298,11 @@ def test_places_are_compared_with_a_map(scara_map, scara, tmp_path, ik_place):
     code, _, err = ik_place('panda', path, '--map', tmp_path / 'map.zarr')
     assert code == 2
     assert 'is that of another arm' in err
+    point = survey(ChainSpec.of(SCARA), tmp_path, positions=[[0.2, 0.1, 0.0]], orientations=6)
+    point.save(tmp_path / 'point.zarr')
+    code, _, err = ik_place(urdf, path, '--map', tmp_path / 'point.zarr')
+    assert code == 2
+    assert re.search(r'--map: \S+ has other positions than those of a grid', err)
 
 
 def test_places_are_drawn(far_poses, tmp_path, ik_place):

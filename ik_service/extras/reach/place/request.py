@@ -30,7 +30,7 @@ from ik_service.cli.solve.request import (
     task_options,
 )
 from ik_service.common.option_values import at_least
-from ik_service.exceptions import StoreError
+from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.inverse_map import InverseMap
 from ik_service.extras.reach.place_task import read_arm
@@ -234,12 +234,14 @@ def read_request(arguments: Namespace) -> PlaceRequest:
 
 
 def read_map(path: Path) -> InverseMap:
-    """Read an inverse map, or the inverse of a capability map; StoreError if it is neither."""
+    """Read an inverse map, or that of a capability map; StoreError, UsageError if it is none."""
     try:
         return InverseMap.load(path)
     except StoreError as error:
         try:
             return InverseMap.of(CapabilityMap.load(path))
+        except ArgumentError as other:
+            raise UsageError(f'--map: {path} {other.reason}') from other
         except StoreError:
             raise error from None
 
