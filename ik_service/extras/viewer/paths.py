@@ -23,6 +23,7 @@ from ik_service.extras.viewer.panel.figures import (
     StatusText,
 )
 from ik_service.extras.viewer.panel.widgets import (
+    bounded,
     on_choice,
     on_click,
     on_input,
@@ -290,8 +291,8 @@ class PathForm:
     def settings(self) -> PathSettings:
         """Settings of the path that are chosen."""
         return PathSettings(
-            max_step=self._step.value * 1e-3,
-            speed=self._speed.value * 1e-3,
+            max_step=bounded(self._step) * 1e-3,
+            speed=bounded(self._speed) * 1e-3,
             avoid_collisions=self._collisions.value,
         )
 

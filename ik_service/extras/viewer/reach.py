@@ -19,7 +19,13 @@ from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.link.task_queue import Post, Reader, TaskQueue
 from ik_service.extras.viewer.panel.figures import banner, framed, Level, StatusText
 from ik_service.extras.viewer.panel.panel import Panel
-from ik_service.extras.viewer.panel.widgets import on_click, on_input, set_properties, set_value
+from ik_service.extras.viewer.panel.widgets import (
+    bounded,
+    on_click,
+    on_input,
+    set_properties,
+    set_value,
+)
 from ik_service.extras.viewer.reach_map import (
     Cut,
     difference,
@@ -215,15 +221,15 @@ class ReachForm:
         name = self._color.value
         return Look(
             names.index(name) if name in names else 0,
-            self._least.value,
+            bounded(self._least),
             _CUTS.get(self._cut.value, Cut.NONE),
-            self._offset.value,
+            bounded(self._offset),
         )
 
     @property
     def point_size(self) -> float:
         """Diameter of a point [m]."""
-        return 1e-3 * min(max(self._size.value, 1.0), _LARGEST_POINT)
+        return 1e-3 * bounded(self._size)
 
     def offer(self, quantities: Sequence[Quantity], points: np.ndarray, spacing: float) -> None:
         """Offer quantities of positions (N, 3) [m] with a spacing, 0 without a grid."""

@@ -18,7 +18,7 @@ import viser
 
 from ik_service.extras.viewer.link.viewer_node import NEWEST_QOS, ViewerNode
 from ik_service.extras.viewer.panel.figures import banner, Level, StatusText
-from ik_service.extras.viewer.panel.widgets import set_properties
+from ik_service.extras.viewer.panel.widgets import bounded, set_properties
 from ik_service.kinematics.chain import KinematicChain
 
 SCALES = ('scale.linear', 'scale.rotational', 'scale.joint')
@@ -343,7 +343,7 @@ class HandForm:
     @property
     def share(self) -> float:
         """Share of the largest speed that is wanted, 0 to 1."""
-        return self._speed.value / 100.0
+        return bounded(self._speed) / 100.0
 
     @property
     def is_tool_frame(self) -> bool:

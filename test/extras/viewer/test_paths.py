@@ -564,3 +564,5 @@ def test_settings_are_in_metres(tab):
     settings = tab.form.settings
     assert (settings.max_step, settings.speed) == (0.005, pytest.approx(0.1))
     assert settings.avoid_collisions
+    tab.form._step.value, tab.form._speed.value = -5.0, math.nan  # as a page may send them
+    assert (tab.form.settings.max_step, tab.form.settings.speed) == (pytest.approx(1e-4), 0.0)

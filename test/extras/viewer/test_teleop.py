@@ -218,6 +218,12 @@ def scene():
         made.teleop.close()
 
 
+@pytest.mark.parametrize(('typed', 'share'), [(0, 0.01), (-5, 0.01), (10**9, 1.0)])
+def test_a_speed_beyond_the_ends_of_its_slider_counts_as_the_end(scene, typed, share):
+    scene.form._speed.value = typed
+    assert scene.form.share == share
+
+
 def test_a_button_of_the_page_moves_the_arm_until_it_is_released(scene):
     with page_socket(scene.client.served) as page:
         page.hold(scene.axis(1), HOLD_RATE)

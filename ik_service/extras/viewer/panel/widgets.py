@@ -23,6 +23,13 @@ def set_value(widget: viser.GuiInputHandle[Any], value: object) -> None:
     widget.value = value  # type: ignore[misc]
 
 
+def bounded(widget: viser.GuiSliderHandle[Any] | viser.GuiNumberHandle[Any]) -> float:
+    """Return the number in a widget within its bounds, which pages need not keep; NaN as least."""
+    least = -math.inf if widget.min is None else widget.min
+    most = math.inf if widget.max is None else widget.max
+    return float(min(max(least, widget.value), most))
+
+
 def set_properties(widget: object, **properties: object) -> None:
     """Set properties of a widget where they differ, since each assignment is sent to the pages."""
     for name, value in properties.items():
