@@ -179,6 +179,26 @@ def test_arm_that_has_arrived_stays():
     pytest.fail('no search began with the left arm where it was')
 
 
+def test_torso_of_two_arms_stays_when_the_target_is_a_hard_one():
+    """A few searches that failed for one hand are followed by some with the torso as it is."""
+    tree = hands()
+    torso = [
+        i for i, name in enumerate(tree.joint_names) if not name.startswith(('left', 'right'))
+    ]
+    options = iks.IkOptions(record_trace=True, max_searches=40, timeout=60.0)
+    kept = set()
+    for q in postures(tree, 10, 18):
+        targets = tree.forward(q)
+        targets['right_grip'][:3, :3] = targets['right_grip'][:3, :3] @ rotation((1, 0, 0), 3.0)
+        trace = iks.solve_ik(tree, targets, q, options=options).trace
+        for search in range(1, 1 + int(trace.search.max())):
+            before, now = (trace.q[trace.search == k][:, torso] for k in (search - 1, search))
+            if (before == now[0]).all(axis=1).any():
+                kept.add(search)
+    assert kept
+    assert min(kept) >= 10
+
+
 def six_arms(shared=3):
     """Six arms of six joints on a torso of three joints, or none, of random geometry."""
     rng = np.random.default_rng(0)

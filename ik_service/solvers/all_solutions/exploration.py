@@ -279,7 +279,7 @@ def _explore(
 @inner_kernel
 def _random_posture(chain, settings, work, found, count, related):
     """Write a random posture to ``work.q``; a related one shares joints with one found."""
-    random_start(chain, settings, work, math.inf)
+    random_start(chain, settings, work, math.inf, 0)
     if not related or count == 0:
         return
     model = int(uniform(work.random) * count)

@@ -83,8 +83,13 @@ def uniform(state):
 
 
 @varied_kernel
-def random_start(chain, settings, work, radius):
-    """Write a random posture within limits, and a radius about the seed, to ``work.q``."""
+def random_start(chain, settings, work, radius, searches):
+    """
+    Write a random posture within limits, and a radius about the seed, to ``work.q``.
+
+    :param radius: [rad] or [m].
+    :param searches: number of searches before.
+    """
     for i in range(work.q.shape[0]):
         work.q[i] = random_position(chain, work, radius, i)
 
@@ -236,7 +241,7 @@ _SLACK = 1e-3
 # Steps between two readings of the clock.
 _CLOCK_INTERVAL = 8
 # After this many searches the target is a hard one; each search then gets more time to progress.
-_EASY_SEARCHES = 10
+EASY_SEARCHES = 10
 # A cost at the seed below this means that the tip is near the target, as when a path is tracked.
 # If the solution found is then farther from the seed than a jump [rad] or [m], or if there is
 # none, so many searches start close to the seed, each a little less so, and the nearest solution
@@ -303,8 +308,8 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
         else:
             if not near:  # nothing is tracked from so far: steps that are drawn would stall
                 work.seed_cost[0] = math.inf
-            random_start(chain, settings, work, radius)
-        patience = settings.patience * (1 if searches < _EASY_SEARCHES else 2)
+            random_start(chain, settings, work, radius, searches)
+        patience = settings.patience * (1 if searches < EASY_SEARCHES else 2)
         ending, cost, used = _search(
             chain, method, settings, work, deadline, patience, searches, trace
         )

@@ -22,7 +22,7 @@ from ik_service.solvers.loop.iteration import (
     set_goal,
     within_tolerance,
 )
-from ik_service.solvers.loop.search import random_position, random_start, uniform
+from ik_service.solvers.loop.search import EASY_SEARCHES, random_position, random_start, uniform
 from ik_service.solvers.loop.tree.problem import (
     ARRIVED,
     COST,
@@ -306,15 +306,16 @@ _ALL_AT_ONCE = 0.05
 
 
 @variant(random_start, TreeArrays)
-def _tree_random_start(chain, settings, work, radius):
+def _tree_random_start(chain, settings, work, radius, searches):
     """
     Write a random posture to ``work.q``, but for joints that need not move.
 
     Those that move only tips that have arrived keep the position that the last search found for
     them: to find all tips at once by chance would take as many searches as the product of those
-    that each of them needs. Of three tips and more, the joints that move some tip that has arrived
-    are often kept, too, such as those of a torso: without them all arms would be lost again. The
-    start is the one of least cost of several postures then: tips far away take the others along.
+    that each of them needs. Of three tips and more, and of two where the target is a hard one, the
+    joints that move some tip that has arrived are often kept, too, such as those of a torso:
+    without them all arms would be lost again. The start is the one of least cost of several
+    postures then: tips far away take the others along.
     """
     last_frame(chain, work.q, work.axes, work.frame)
     position, orientation, _ = errors(settings, work)
@@ -324,12 +325,13 @@ def _tree_random_start(chain, settings, work, radius):
         size = int(work.groups[group, SIZE])
         if size == 0:
             continue
-        away = radius == math.inf and _any_away(chain, work, group)
+        many = size > (2 if searches < EASY_SEARCHES else 1)
+        away = radius == math.inf and _any_away(chain, work, group, many)
         waits = radius == math.inf and not every and _is_done(chain, settings, work, group)
         work.groups[group, WAITS] = waits or (away and uniform(work.random) > _ALL_AT_ONCE)
-        work.groups[group, SHARED] = size > 2 and uniform(work.random) * size > 2.0
-        if size > 2 and radius == math.inf:
-            draws = max(draws, size - 1)
+        work.groups[group, SHARED] = many and uniform(work.random) * max(size, 3) > 2.0
+        if many and radius == math.inf:
+            draws = max(draws, size - 1, 2)
     lowest = math.inf
     for draw in range(draws):
         for i in range(work.q.shape[0]):
@@ -346,7 +348,7 @@ def _tree_random_start(chain, settings, work, radius):
 
 
 @inner_kernel
-def _any_away(chain, work, group):
+def _any_away(chain, work, group, many):
     """Write which tips of a group have arrived, or are held off; return whether some are away."""
     away, tips = False, work.reached.shape[0]
     for tip in range(tips):
@@ -354,7 +356,7 @@ def _any_away(chain, work, group):
             continue
         error = _error(work, tip)
         arrived = error < _CLOSE
-        for other in range(tips if work.groups[group, SIZE] > 2.0 else 0):
+        for other in range(tips if many else 0):
             if not arrived and error < _HELD_OFF * _error(work, other):
                 arrived = _share_joints(chain, tip, other)
         work.reached[tip, ARRIVED] = arrived
