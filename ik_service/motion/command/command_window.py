@@ -68,13 +68,23 @@ class CommandStep:
     fastest: np.ndarray
     dt: float
 
-    def may_lead_to(self, q: np.ndarray, velocity: np.ndarray, limits: MotionLimits) -> bool:
-        """Return whether a cubic may lead to a waypoint (n,), as to its speed and acceleration."""
+    def may_lead_to(
+        self, q: np.ndarray, velocity: np.ndarray, limits: MotionLimits, uneven: bool = False
+    ) -> bool:
+        """
+        Return whether a cubic may lead to a waypoint (n,), as to its speed and acceleration.
+
+        :param uneven: whether it may be fastest between the waypoints.
+        """
         rounding = _ROUNDING * limits.unit
         change = self.braking * limits.unit * (self.dt * (1.0 + _ROUNDING)) + rounding
         slow = np.abs(velocity) <= self.fastest + rounding
-        even = np.abs(cubic_changes(self.q, self.velocity, q, velocity, self.dt)) <= change
-        return bool((slow & even).all())
+        starts, ends = changes = cubic_changes(self.q, self.velocity, q, velocity, self.dt)
+        if uneven:
+            turns = starts * ends < 0.0
+            peak = self.velocity[turns] - 0.5 * starts[turns] ** 2 / (ends - starts)[turns]
+            slow[turns] &= np.abs(peak) <= (self.fastest + rounding)[turns]
+        return bool((slow & (np.abs(changes) <= change)).all())
 
     def towards(
         self, q: np.ndarray, velocity: np.ndarray, limits: MotionLimits, slowly: bool
@@ -293,6 +303,12 @@ command then arrives before the window is played any further than its commands a
 
 COAST = 0.05  # time for which a motion goes on without new commands [s], three periods at least
 
+_EVEN = 0.75, 1.5
+"""
+Time between the middles of two steps, by the length of the second: a cubic between them is fastest
+at one of its ends, as long as neither step is more than twice as long as the other.
+"""
+
 _SPACING = 0.008  # time between points of the past, at least [s]
 
 _NOTHING, _SAME = 1e-6, 1e-9
@@ -468,7 +484,8 @@ class CommandWindow:
         slows = limits.braking_since_rest(last.braking, moving)
         fastest = np.maximum(last.fastest, fastest) if moving else fastest
         step = CommandStep(there, before, slows, fastest, begins + 0.5 * dt - since)
-        apart = late or last.apart or not step.may_lead_to(middle, speed, limits)
+        uneven = not _EVEN[0] * dt <= step.dt <= _EVEN[1] * dt
+        apart = late or last.apart or not step.may_lead_to(middle, speed, limits, uneven)
         led, moved, velocity = late or last.led, middle, speed
         if apart:
             moved, velocity = step.towards(middle, speed, limits, slowly=not led)

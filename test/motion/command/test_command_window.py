@@ -1,5 +1,7 @@
 """Windows of motion, as a joint_trajectory_controller plays them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,16 @@ def test_a_window_holds_the_past_the_newest_command_and_a_rest():
     motion_between = [way.at(t) for t in times]
     assert np.abs([v for _, v, _ in motion_between]).max() <= FASTEST + 1e-9
     assert np.abs([a for _, _, a in motion_between]).max() <= 1.5 * ACCELERATION
+
+
+def test_after_a_higher_rate_no_joint_is_faster_between_two_points_either():
+    limits = replace(LIMITS, acceleration=25.0)
+    window, q, now = CommandWindow(NAMES), np.zeros(2), 5.0
+    for speed, period in [(0.0, 0.05), (0.5, 0.05), *[(FASTEST, 0.05)] * 10, (0.5, PERIOD)]:
+        now, q = now + period, q + speed * period
+        planned = window.add(q, limits, now, period)
+    times = np.arange(now, planned.start + planned.trajectory.duration, 0.0005)
+    assert np.max([planned.at(t)[1] for t in times]) <= FASTEST * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize('coast', [True, False])
