@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 import math
 
 import numpy as np
@@ -32,6 +33,7 @@ _FEW_POSTURES = 20  # random ones that show about which axes the tip turns
 _PARALLEL = 1e-9  # share of the largest singular value below which there is no further axis
 
 
+@lru_cache(maxsize=8)  # of arms that are surveyed and drawn
 def reach_box(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
     """Box (3,), (3,) around all that an arm can reach [m]; ChainError for endless reach."""
     slides = chain.arrays.variables[chain.arrays.joints[:, 7] != 0.0]
@@ -46,10 +48,13 @@ def reach_box(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
     flat = high - low <= _FLAT * largest
     lowest, highest = _ends(chain)
     margin, beyond = _MARGIN * largest, _BEYOND * largest
-    return (
+    box = (
         np.where(flat, low, np.minimum(low - margin, lowest - beyond)),
         np.where(flat, low, np.maximum(high + margin, highest + beyond)),
     )
+    for corner in box:
+        corner.setflags(write=False)
+    return box
 
 
 def _ends(chain: KinematicChain) -> np.ndarray:
