@@ -313,7 +313,8 @@ class ResultStore:
                 make_store(folder, details, count)
         store = cls.existing(folder, writable=True)
         given = {'spec': spec.digest, 'targets': targets, 'joint_names': list(joint_names)}
-        others = ('chains, solvers or options', 'targets', 'joints')
+        number = f', {store.size:,} and not {count:,}' if count not in (0, store.size) else ''
+        others = ('chains, solvers or options', f'targets{number}', 'joints')
         for name, what in zip(given, others, strict=True):
             if store.attributes[name] != given[name]:
                 raise StoreError(folder, f'holds answers for other {what}: take another folder')

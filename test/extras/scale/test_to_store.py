@@ -95,6 +95,12 @@ def test_targets_of_which_most_are_others_are_refused(given, spec, targets, expe
     np.testing.assert_array_equal(store.store.read('q'), expected.q[:400])
 
 
+def test_another_number_of_targets_is_told(spec, targets, tmp_path):
+    solve_to_store(spec, targets[:20], tmp_path / 's', progress=False)
+    with pytest.raises(StoreError, match='other targets, 20 and not 30: take another folder'):
+        solve_to_store(spec, targets[:30], tmp_path / 's', progress=False)
+
+
 def test_digests_tell_half_turns_and_single_bits_apart():
     turns = [np.diag([a, b, a * b, 1.0]) for a in (1.0, -1.0) for b in (1.0, -1.0)]
     bits = np.tile(np.eye(4), (16 * 64, 1, 1))
