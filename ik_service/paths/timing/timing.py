@@ -234,6 +234,7 @@ def time_path(
     rounded &= np.minimum.reduce([fastest, strongest, smoothest]) == 0.0
     rows = np.where(rounded, rows[0], rows)
     _check_moving(chain, rows, fastest, strongest, smoothest)
+    fastest = _reachable_speeds(rows, fastest, strongest)
     speed = None if cartesian_speed is None else positive(cartesian_speed, 'cartesian_speed')
     place = np.zeros(3) if point is None else real_array(point, 'point')
     if place.shape != (3,) or not np.isfinite(place).all():
@@ -263,6 +264,19 @@ def time_path(
         return motion, np.arange(len(curve.h)), slow
 
     return _timed(chain, curve, reach, bound, motion_along)
+
+
+# Speed [rad/s] or [m/s] above which limits are compared with the speeds that a joint can come to;
+# and how many times these the limits may be: farther beyond them, rounding decides on the motion.
+_FASTEST, _MUCH_FASTER = 1e3, 100.0
+
+
+def _reachable_speeds(rows: np.ndarray, fastest: np.ndarray, strongest: np.ndarray) -> np.ndarray:
+    """Return limits of velocity (n,), those far beyond what accelerations lead to lowered."""
+    travel = np.abs(np.diff(rows, axis=0)).sum(axis=0)
+    with np.errstate(over='ignore', invalid='ignore'):
+        reachable = _MUCH_FASTER * np.sqrt(strongest * travel)
+    return np.fmin(fastest, np.fmax(_FASTEST, reachable))
 
 
 def _timed(

@@ -227,6 +227,15 @@ def test_a_path_of_many_tiny_steps_is_not_lost(panda):
         TimingLimits(np.full(7, np.inf), np.ones(7))
 
 
+def test_speeds_that_accelerations_do_not_lead_to_bound_nothing(panda):
+    q, strongest = wave(200, 1), np.full(7, 1e-3)
+    slow, *fast = (
+        time_path(panda, q, TimingLimits(np.full(7, speed), strongest)).duration
+        for speed in (10.0, 1e6, 1e8)
+    )
+    assert fast == pytest.approx([slow, slow], rel=1e-3)
+
+
 @pytest.mark.parametrize('jerk', [None, 50.0])
 def test_a_joint_that_all_but_stays_bounds_nothing(panda, jerk):
     q = HOME + np.linspace(0.0, 0.5, 9)[:, None] * np.eye(7)[0]
