@@ -663,6 +663,12 @@ class TargetFollower:
             if since is not None:
                 gate.sent_at, self._rested = since, None
 
+    def held(self, now: float) -> np.ndarray | None:
+        """Return the last command (n,) [rad] or [m] where the arm rests by it; else None."""
+        with self._lock:
+            known = self._arm.measured is not None and not self._stream.active
+            return self._held_command(now) if known else None
+
     def discard_late(self, delay: float, at_once: bool = False) -> bool:
         """
         Discard the command of the last tick if it is too late to send it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+import itertools
 import time
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
@@ -141,6 +142,15 @@ class Followers:
         for following in self:
             following.forward_state()
 
+    def take_over(self, before: Followers) -> None:
+        """Note where the controller holds the joints of groups that were followed before, too."""
+        now = self.clock.now()
+        for following, old in itertools.product(self, before):
+            if following.chain.joint_names == old.chain.joint_names:
+                held = old.follower.held(now)
+                if held is not None:
+                    following.follower.note_held(held, now)
+
     def on_target(self, group: str, message: PoseStamped, waited: float = 0.0) -> None:
         """Take in a target of a group, '' for the default one, that waited in the queue [s]."""
         following = self.of(group)
@@ -264,9 +274,8 @@ class Followers:
         for following in self:
             following.end()
         self.clock.wait_while(lambda: any(f.active for f in self), LONGEST_END)
-        moving = any(following.active for following in self)
-        self.break_off(_NOT_AT_REST)
-        if moving:
+        if any(following.active for following in self):
+            self.break_off(_NOT_AT_REST)
             time.sleep(FAREWELL)  # what is sent just before a process ends can be lost
 
     def break_off(self, reason: str) -> None:

@@ -285,6 +285,8 @@ class IkNode(NodeWithActions):
                 lambda: publishers_of(self, 'joint_states'),
             )
             followers.forward_state()
+            if old is not None:
+                followers.take_over(old)
             self._motion.stops.replace(followers, self._use)
         self._arm_services.advertise()
         self._motion.targets.update(followers.others)

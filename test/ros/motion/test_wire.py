@@ -516,3 +516,17 @@ def test_a_trajectory_begins_at_its_stamp_in_simulated_time(rate):
     assert playback.outcome is not None
     moving = [t for t, q in wire.executed if np.abs(q - READY).max() > 1e-4]
     assert moving[0] - start == pytest.approx(0.03, abs=0.04)
+
+
+def test_after_a_new_description_a_sagging_arm_is_moved_from_where_it_is_held():
+    wire = Wire('joint_command')
+    wire.lie = lambda q: q - 0.002
+    wire.run(0.2).target(READY + 0.1)
+    before, (_, last) = wire.run(3.0).followers, wire.sent[-1]
+    with before.giving_way():
+        wire.restart()
+    wire.run(0.1).followers.take_over(before)
+    sent = len(wire.sent)
+    wire.run(0.5).target(READY)
+    wire.run(0.5)
+    np.testing.assert_allclose(wire.sent[sent][1], last, atol=1e-9)
