@@ -315,9 +315,8 @@ class TrajectoryGoal(MotionGoal):
         if self._away(tick, tick.q).max(initial=0.0) > _NOTHING or tick.velocity.any():
             return Step(goal=self._goal)
         self._started = True
-        self._rate = min(self._rates.between(self._time, self._time), tick.pace)
-        if self._motion[1].any():  # the first velocity is reached in one tick
-            self._rate = 0.0
+        if self._rates.between(self._time, self._time + tick.dt) >= 1.0:
+            self._rate = tick.pace  # else the clock begins at rest, too
         return self._advance(tick)
 
     def _advance(self, tick: Tick) -> Step:
@@ -386,8 +385,7 @@ class TrajectoryGoal(MotionGoal):
         if faster < 0.0:
             # No joint's share is kept by braking harder than the others may: least of all that of
             # one that hardly moves, on whose acceleration a change of the rate has no effect.
-            braking = float(((-share * limit - pull) / size).max())
-            faster = max(faster, min(braking, 0.0))
+            faster = max(faster, min(slower, 0.0))
         return min(slower, faster), faster
 
     def _check_path(self, tick: Tick) -> None:

@@ -367,6 +367,35 @@ def test_after_a_late_tick_it_stays_on_a_curve_on_which_joints_turn_round(solver
 
 
 @pytest.mark.parametrize(
+    ('seed', 'settings'),
+    [
+        (5, {'rate': 250.0, 'velocity_scaling': 0.5}),
+        (6, {'rate': 50.0, 'velocity_scaling': 0.2}),
+        (7, {'rate': 100.0, 'velocity_scaling': 0.2}),
+    ],
+)
+def test_accelerations_far_beyond_the_limits_do_not_lead_off_a_curve(solver, seed, settings):
+    """The clock begins at rest, and brakes as hard as it has to where the arm is behind, too."""
+    rng, chain = np.random.default_rng(seed), solver.chain
+    steps = rng.normal(0.0, 0.15, (5, 7))
+    points = READY + np.vstack([np.zeros(7), np.cumsum(steps, axis=0)])
+    times = np.append(0.0, np.cumsum(rng.uniform(0.1, 0.4, 5)))
+
+    def through_points(times):
+        velocities = np.zeros_like(points)
+        velocities[1:-1] = (points[2:] - points[:-2]) / (times[2:] - times[:-2])[:, None]
+        derivatives = [velocities, np.zeros_like(points)][: 1 + seed % 2]
+        return iks.JointTrajectory(chain.joint_names, times, points, *derivatives)
+
+    first = through_points(times)
+    speeds = [first.at(t)[1] for t in np.linspace(0.0, first.duration, 3000)]
+    trajectory = through_points(times * np.abs(speeds / chain.velocity).max() * 1.01)
+    rig = Playing(solver, trajectory, **settings)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    assert away_from(trajectory, rig.path) < 4e-4
+
+
+@pytest.mark.parametrize(
     ('settings', 'time'),
     [
         ({'velocity_scaling': 0.1}, 0.5),
