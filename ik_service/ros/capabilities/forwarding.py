@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -18,6 +19,7 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.goal import MotionGoal
 from ik_service.motion.playback import Reservation, TrajectoryEnd, TrajectoryOutcome
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.capabilities.playback import Playback, prepared, start_time
 from ik_service.ros.capabilities.trajectory_goals import (
     CANCELED_EARLY,
@@ -341,8 +343,37 @@ class ForwardedPlayback(Playback):
 
     def _check(self) -> None:
         """Refuse a goal that cannot be done from where the arm is, by a GoalRefusedError."""
-        prepared(self._request, self.following)
-        start_time(self._request, self.following.clock)
+        request, clock = self._request, self.following.clock
+        checked = prepared(request, self.following)
+        self._put_on_turns_of(checked)
+        start = start_time(request, clock)
+        if self._replaces is not None:
+            self._check_in_motion(max(start - clock.now(), 0.0))
+
+    def _check_in_motion(self, ahead: float) -> None:
+        """Refuse a goal that leads beyond the limits when it begins with the present velocity."""
+        trajectory, following = self._request.trajectory, self.following
+        times = trajectory.times + ahead
+        if times[0] == 0.0:  # the controller begins with that point
+            return
+        velocity = np.nan_to_num(following.measured.velocities(following.group.indices))
+        fastest = following.chain.velocity
+        velocity = velocity.clip(-fastest, fastest)  # what is beyond is noise
+        joined = replace(self._request, trajectory=replace(trajectory, times=times))
+        try:
+            prepared(joined, following, velocity)
+        except GoalRefusedError as error:
+            reason = f'from the present velocity of the arm: {error.outcome.reason}'
+            raise GoalRefusedError(error.outcome.end, reason) from None
+
+    def _put_on_turns_of(self, checked: JointTrajectory) -> None:
+        """Put continuous joints on the turns of a checked trajectory: the arm would unwind."""
+        message = self._request.goal.trajectory
+        own = [checked.joint_names.index(name) for name in message.joint_names]
+        shift = checked.positions[-1][own] - message.points[-1].positions
+        if shift.any():
+            for point in message.points:
+                point.positions = (point.positions + shift).tolist()
 
     def _send(self, now: float) -> TrajectoryOutcome | None:
         """Send the goal to the controller when it can be; return an outcome when it must not."""

@@ -79,10 +79,13 @@ def _place_of(name: str, followers: Followers) -> str:
     return 'is fixed' if not joint.movable else 'does not belong to the group'
 
 
-def prepared(request: TrajectoryRequest, following: FollowerInterface) -> JointTrajectory:
+def prepared(
+    request: TrajectoryRequest, following: FollowerInterface, velocity: np.ndarray | None = None
+) -> JointTrajectory:
     """
     Return a trajectory that is checked, from where the arm is, with the joints in its order.
 
+    :param velocity: (n,) how fast the arm moves there [rad/s] or [m/s]; None at rest.
     :raises GoalRefusedError: it does not start there, leaves the limits, or no joint state has
         come yet.
     """
@@ -93,7 +96,7 @@ def prepared(request: TrajectoryRequest, following: FollowerInterface) -> JointT
             raise GoalRefusedError(TrajectoryEnd.REFUSED, following.no_joint_state())
         place = measured[0]
     try:
-        return fitted(request.trajectory, following.chain, place, _limits(following))
+        return fitted(request.trajectory, following.chain, place, _limits(following), velocity)
     except TrajectoryError as error:
         raise GoalRefusedError(TrajectoryEnd.INVALID, str(error)) from None
 

@@ -15,6 +15,7 @@ import pytest
 from rclpy.action.client import ClientGoalHandle
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.task import Future
+from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -31,11 +32,13 @@ from support.ros.trajectories import (
     StandInController,
     until_known,
 )
+from support.ros.worlds import crane_arm
 
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.motion.playback import TrajectoryEnd
 from ik_service.ros.capabilities.forwarding import ControllerGoal, ForwardedPlayback
 from ik_service.ros.capabilities.trajectory_actions import follow_request
+from ik_service.ros.capabilities.trajectory_goals import GoalRefusedError
 
 ACTION = 'arm_controller/follow_joint_trajectory'
 
@@ -530,3 +533,48 @@ def test_a_goal_that_waits_for_the_arm_to_rest_is_checked_again_from_there():
     assert not client.goals, 'it would lead back faster than the joints may be'
     assert playback.outcome.end is TrajectoryEnd.INVALID
     assert 'is beyond the limit' in playback.outcome.reason
+
+
+def passed_on(trajectory, wire, client, replaces=None):
+    """Return the playback of a trajectory that is sent at once, and replaces another one."""
+    request = follow_request(FollowJointTrajectory.Goal(trajectory=trajectory))
+    following, delays = wire.followers.default, FaultLogger(str)
+    playback = ForwardedPlayback(request, following, client, lambda: None, delays, replaces)
+    playback.attend(wire.real)
+    return playback
+
+
+@pytest.mark.parametrize(('seconds', 'ahead'), [(3.5, 0.0), (0.2, 3.0)])
+def test_a_goal_that_the_present_velocity_carries_beyond_a_limit_replaces_none(seconds, ahead):
+    wire, client = Wire('joint_command'), SlowClient()
+    near = READY.copy()
+    near[0] = wire.chain.upper[0] - 0.1
+    goal = message([seconds], [near - 0.1], [0.0 * READY])
+    if ahead:
+        goal.header.stamp = Time(seconds=wire.graph.shown + ahead).to_msg()
+
+    def moves(speed):
+        velocity = (speed * wire.limits.velocity).tolist()
+        state = JointState(name=NAMES, position=near.tolist(), velocity=velocity)
+        wire.followers.on_joint_states(state)
+
+    moves(0.0)
+    running = passed_on(message([3.0], [READY]), wire, client)
+    moves(1.0)
+    with pytest.raises(GoalRefusedError, match=r'present velocity .* is beyond the limit'):
+        passed_on(goal, wire, client, running)
+    moves(0.0)
+    passed_on(goal, wire, client, running)
+    assert len(client.goals) == 2
+
+
+def test_continuous_joints_do_not_unwind_to_the_turn_of_a_trajectory():
+    wire, client = Wire('joint_command'), SlowClient()
+    wire.arm = crane_arm()
+    wire.restart()
+    names, here = ['wrist', 'elbow', 'shoulder'], [7.0, 0.5, 0.1]
+    wire.followers.on_joint_states(JointState(name=names, position=here))
+    there = np.array([7.0 - 2.0 * np.pi, 0.5, 0.1])
+    passed_on(message([0.0, 1.0], [there, there + 0.3], names=names), wire, client)
+    for point, moved in zip(client.goals[0].trajectory.points, (0.0, 0.3), strict=True):
+        assert np.allclose(point.positions, np.array(here) + moved)
