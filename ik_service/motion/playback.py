@@ -150,6 +150,9 @@ _CORNER = 0.5
 _CATCHING_UP = 0.7
 """Share of the accelerations that is used while the command is behind the trajectory."""
 
+JOINING_RATES = (1.0, 0.8, 0.6, 0.4, 0.2, 0.1)
+"""Rates of the clock at which a trajectory may go on from a motion: the slower, the gentler."""
+
 _NOTHING = 1e-9
 _FURTHEST = 0.1  # from where the clock was to where the motion is, at most [s]
 _WAIT = 2.0  # ticks by which the command may be behind before the clock waits for it
@@ -173,7 +176,8 @@ class TrajectoryGoal(MotionGoal):
         over.
     :param measured_velocity: returns (n,) the measured velocities [rad/s] or [m/s], NaN where none
         is measured; those are not compared. Must not block.
-    :param joins: whether it goes on from the motion of the commands, which its start continues.
+    :param joins: rate of its clock at which its start continues the motion of the commands; 0
+        where it does not.
     :param on_end: called once after the end, while the follower's lock is held; must not block.
     :ivar outcome: how it has ended; None before.
     :ivar progress: where it is; None before the first step.
@@ -191,7 +195,7 @@ class TrajectoryGoal(MotionGoal):
         start_at: float = -np.inf,
         on_end: Callable[[], object] = lambda: None,
         measured_velocity: Callable[[], np.ndarray] | None = None,
-        joins: bool = False,
+        joins: float = 0.0,
     ) -> None:
         any_distance = np.full(len(trajectory.joint_names), np.inf)
         self.trajectory = trajectory
@@ -211,6 +215,11 @@ class TrajectoryGoal(MotionGoal):
         self._stopping: TrajectoryOutcome | None = None
         self._motion = trajectory.at(self._time)
         self._before, self._astray = self._place, False
+
+    @property
+    def can_join(self) -> bool:
+        """Whether it stays on its path within the limits, from the rate at which it joins."""
+        return self._rates.between(self._time, self._time) >= self._joins
 
     @property
     def _place(self) -> tuple[float, float, bool, float | None, np.ndarray]:
@@ -249,7 +258,9 @@ class TrajectoryGoal(MotionGoal):
 
     def begin(self, q: np.ndarray, unwrapped: Callable[[np.ndarray], np.ndarray]) -> None:
         """Note that the commands start, at rest."""
-        self._joins = False  # the commands have ended meanwhile
+        if self._joins:  # the commands have ended meanwhile
+            self._joins = 0.0
+            self._plan(self._limits)
         first = self.trajectory.positions[0]
         self._shift = unwrapped(first) - first
         self._goal = first + self._shift
@@ -284,7 +295,7 @@ class TrajectoryGoal(MotionGoal):
         if self._ended_at is not None:
             return self._settle(tick, self._ended_at)
         if self._joins and not self._started:
-            self._started, self._rate, self._astray = True, 1.0, True
+            self._started, self._rate, self._astray = True, self._joins, True
         if not self._started:
             return self._approach(tick)
         if tick.late or self._astray:
@@ -302,7 +313,7 @@ class TrajectoryGoal(MotionGoal):
         limits = limits.averaged if limits.window else limits
         self._acceleration, self._fastest = limits.acceleration_now, limits.velocity_now
         self._rates = self._grid.highest_rates(
-            self._fastest, _SHARE * self._acceleration, _CORNER * self._period
+            self._fastest, _SHARE * self._acceleration, _CORNER * self._period, self._joins > 0.0
         )
 
     def _approach(self, tick: Tick) -> Step:

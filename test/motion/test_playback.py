@@ -12,7 +12,13 @@ from support.paths import distance_from_line, smooth_trajectory
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError, TrajectoryError
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
-from ik_service.motion.playback import fitted, TrajectoryEnd, TrajectoryGoal, TrajectoryTolerances
+from ik_service.motion.playback import (
+    fitted,
+    JOINING_RATES,
+    TrajectoryEnd,
+    TrajectoryGoal,
+    TrajectoryTolerances,
+)
 from ik_service.paths.trajectory.limit_check import POSITION_ALLOWANCE
 
 
@@ -192,17 +198,21 @@ class Replacing(Playing):
 
     def replace(self, trajectory, joins=True):
         """Follow another trajectory in place of the one on its way; return its goal."""
-        follower, motion = self.follower, self.follower.motion
-        begun, joined = None, False
-        if motion is not None and joins:
+        follower, goal = self.follower, None
+        for rate in JOINING_RATES if follower.motion is not None and joins else ():
+            q, velocity = follower.motion
             try:
-                begun = fitted(trajectory, self.chain, motion[0], None, motion[1])
-                joined = True
+                begun = fitted(trajectory, self.chain, q, None, velocity / rate)
             except TrajectoryError:
-                pass
-        place = follower.measured[0] if follower.commanded is None else follower.commanded
-        begun = begun or fitted(trajectory, self.chain, place)
-        goal = TrajectoryGoal(begun, follower.limits, 1.0 / self.rate, joins=joined)
+                continue
+            goal = TrajectoryGoal(begun, follower.limits, 1.0 / self.rate, joins=rate)
+            if goal.can_join:
+                break
+            goal = None
+        if goal is None:
+            place = follower.measured[0] if follower.commanded is None else follower.commanded
+            begun = fitted(trajectory, self.chain, place)
+            goal = TrajectoryGoal(begun, follower.limits, 1.0 / self.rate)
         goal.replaces = follower.goal
         follower.follow_goal(goal)
         return goal
@@ -249,6 +259,22 @@ def test_a_trajectory_that_joins_does_not_come_to_rest_between(solver):
     speeds = np.abs(np.diff(rig.path[before : before + 40], axis=0)).max(axis=1) * rig.rate
     assert speeds.min() > 0.1
     rig.assert_within(0.5, 0.2)
+
+
+@pytest.mark.parametrize('seed', [0, 8, 19])
+def test_a_trajectory_that_joins_stays_on_its_path(solver, seed):
+    """It is entered the more slowly, the less the limits let the motion be bent at full rate."""
+    rng = np.random.default_rng(seed)
+    names = solver.chain.joint_names
+    first = smooth_trajectory(names, READY, READY + rng.uniform(-0.6, 0.6, 7), 2.0)
+    rig = Replacing(solver, first, velocity_scaling=0.4, acceleration_time=0.6)
+    rig.until(lambda: rig.goal.progress and rig.goal.progress.time > 0.4)
+    before = len(rig.commands)
+    goal = rig.replace(to(READY + rng.uniform(-0.5, 0.5, 7), 1.5))
+    rig.until(lambda: goal.outcome is not None)
+    path = np.array([goal.trajectory.at(t)[0] for t in np.linspace(0.0, 1.5, 20_001)])
+    assert KDTree(path).query(rig.path[before:])[0].max() < 1e-3
+    assert goal.outcome.end is TrajectoryEnd.REACHED
 
 
 def test_only_the_trajectory_that_is_named_is_replaced(solver):

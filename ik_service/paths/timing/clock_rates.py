@@ -156,7 +156,11 @@ class ClockGrid:
                 self._acceleration[rows, end] = motion[:, 2]
 
     def highest_rates(
-        self, velocity: np.ndarray, acceleration: np.ndarray, period: float
+        self,
+        velocity: np.ndarray,
+        acceleration: np.ndarray,
+        period: float,
+        moving: bool = False,
     ) -> ClockRates:
         """
         Return the highest rates that keep limits.
@@ -164,12 +168,14 @@ class ClockGrid:
         :param velocity: (n,) largest velocities [rad/s] or [m/s].
         :param acceleration: (n,) largest accelerations [rad/s²] or [m/s²]; inf for no limit.
         :param period: time in which a velocity that jumps may change [s].
+        :param moving: whether it starts from its first velocity; else from rest.
         """
         if not len(self._spacing):
             return ClockRates(self._times, np.ones(1), np.empty(0))
         n = len(velocity)
         still = np.zeros((1, n))
-        before = np.concatenate([still, self._velocity[:, 1]])
+        first = self._velocity[:1, 0] if moving else still
+        before = np.concatenate([first, self._velocity[:, 1]])
         after = np.concatenate([self._velocity[:, 0], still])
         fastest = np.maximum(np.abs(before), np.abs(after))
         squares = _squares(velocity, fastest)

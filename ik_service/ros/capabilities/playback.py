@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 import math
@@ -21,6 +21,7 @@ from ik_service.motion.playback import (
     fitted,
     GOAL_TIME,
     GOAL_TOLERANCE,
+    JOINING_RATES,
     limits_of,
     per_joint,
     TrajectoryEnd,
@@ -101,25 +102,33 @@ def prepared(
         raise GoalRefusedError(TrajectoryEnd.INVALID, str(error)) from None
 
 
-def joined(request: TrajectoryRequest, following: FollowerInterface) -> JointTrajectory | None:
+def joining(
+    request: TrajectoryRequest, following: FollowerInterface
+) -> Iterator[tuple[JointTrajectory, float]]:
     """
-    Return a trajectory that goes on from the motion of the commands, with the joints in its order.
+    Yield trajectories that go on from the motion of the commands, with the joints in its order.
 
     :param request: request of a goal, checked already (:func:`prepared`).
-    :returns: the trajectory; None where that is not possible within the limits, where it is to
-        begin later, and where it leads along straight lines, which begin at rest.
+    :returns: the trajectories that are within the limits, and the rates of the clock at which they
+        go on; none where it is to begin later, and none where it leads along straight lines,
+        which begin at rest.
     """
-    motion, trajectory = following.follower.motion, request.trajectory
-    if motion is None or start_time(request, following.clock) > following.clock.now():
-        return None
+    trajectory = request.trajectory
+    if start_time(request, following.clock) > following.clock.now():
+        return
     if trajectory.velocities is None:
         if len(trajectory) > 1:
-            return None
+            return
         trajectory = replace(trajectory, velocities=np.zeros_like(trajectory.positions))
-    try:
-        return fitted(trajectory, following.chain, motion[0], _limits(following), motion[1])
-    except TrajectoryError:
-        return None
+    for rate in JOINING_RATES:
+        motion = following.follower.motion
+        if motion is None:
+            return
+        q, velocity = motion
+        try:
+            yield fitted(trajectory, following.chain, q, _limits(following), velocity / rate), rate
+        except TrajectoryError:
+            continue
 
 
 def _limits(following: FollowerInterface) -> TrajectoryLimits:
@@ -240,28 +249,37 @@ class CommandedPlayback(Playback):
     ) -> None:
         super().__init__(following)
         self._request, self._clock = request, clock
-        follower, chain = following.follower, following.chain
+        follower = following.follower
         occupied = '' if replaces is not None else follower.precedence()
         if occupied:  # whatever its other faults: the arm is in motion
             raise GoalRefusedError(TrajectoryEnd.REFUSED, occupied)
         begun = prepared(request, following)
-        going_on = None if replaces is None else joined(request, following)
-        self.motion_goal = TrajectoryGoal(
-            begun if going_on is None else going_on,
-            follower.limits,
-            1.0 / follower.settings.rate,
-            tolerances_for(request.tolerances, chain),
-            start_time(request, following.clock),
-            on_end,
-            partial(following.measured.velocities, following.group.indices),
-            going_on is not None,
-        )
+        trajectories = () if replaces is None else joining(request, following)
+        goals = (self._goal_of(trajectory, on_end, rate) for trajectory, rate in trajectories)
+        going_on = next((goal for goal in goals if goal.can_join), None)
+        self.motion_goal = going_on or self._goal_of(begun, on_end)
         self.motion_goal.replaces = None if replaces is None else replaces.motion_goal
         self.motion_goal.asked_at = request.asked_at
         try:
             following.follow_goal(self.motion_goal)
         except TargetRefusedError as error:
             raise GoalRefusedError(TrajectoryEnd.REFUSED, str(error)) from None
+
+    def _goal_of(
+        self, trajectory: JointTrajectory, on_end: Callable[[], object], joins: float = 0.0
+    ) -> TrajectoryGoal:
+        """Return a goal along a trajectory."""
+        following, follower = self.following, self.following.follower
+        return TrajectoryGoal(
+            trajectory,
+            follower.limits,
+            1.0 / follower.settings.rate,
+            tolerances_for(self._request.tolerances, following.chain),
+            start_time(self._request, following.clock),
+            on_end,
+            partial(following.measured.velocities, following.group.indices),
+            joins,
+        )
 
     @property
     def outcome(self) -> TrajectoryOutcome | None:
