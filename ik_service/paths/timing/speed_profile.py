@@ -133,12 +133,12 @@ def long_segments_parted(
     steepest = np.abs(curve.secants)
     moves = steepest > NO_SLOPE
     divisor = np.where(moves, steepest, 1.0)
-    rate, gain = (
-        np.where(moves, limit / divisor, np.inf).min(axis=1) for limit in (fastest, strongest)
-    )
-    if pace is not None:
-        rate = np.minimum(rate, pace)
-    with np.errstate(over='ignore'):
+    with np.errstate(over='ignore', divide='ignore', invalid='ignore'):  # however slow or fast
+        rate, gain = (
+            np.where(moves, limit / divisor, np.inf).min(axis=1) for limit in (fastest, strongest)
+        )
+        if pace is not None:
+            rate = np.minimum(rate, pace)
         rises = curve.h * gain / rate**2  # that the segment takes, at full speed
     wanted = np.where(rises > 1.0, np.ceil(_PARTS * rises), 1.0)
     counts = np.minimum(wanted, most).clip(1.0).astype(int)

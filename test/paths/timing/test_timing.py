@@ -205,7 +205,8 @@ def test_motions_without_end_are_refused():
         ([[0.0], [1.0]], {'cartesian_speed': 1e-300}),
         ([[0.0], [1.0]], {'cartesian_speed': 5e-324}),
     ):
-        with np.errstate(over='raise'), pytest.raises(TrajectoryError, match=' s by '):
+        refused = pytest.raises(TrajectoryError, match=' s by ')
+        with np.errstate(over='raise', divide='raise', invalid='raise'), refused:
             time_path(wheel, q, **arguments)
 
 
