@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 import os
 
-from ik_service.common.quoting import safe_repr, truncate
+from ik_service.common.quoting import safe_repr, shown_path, truncate
 
 
 class IkServiceError(Exception):
@@ -207,11 +207,13 @@ class SolverSpecError(IkServiceError, ValueError):
     Invalid specification or step of a user-defined solver.
 
     :ivar field: the field of :class:`~ik_service.SolverSpec` at fault; ``step`` for the step.
+    :ivar reason: its fault.
     """
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f'{field}: {message}')
         self.field = field
+        self.reason = message
 
 
 class ArgumentError(IkServiceError, ValueError):
@@ -312,7 +314,7 @@ class StoreError(IkServiceError):
     """
 
     def __init__(self, path: object, reason: str) -> None:
-        super().__init__(f'store {path} {reason}')
+        super().__init__(f'store {shown_path(path)} {reason}')
         self.path = path
 
 

@@ -53,8 +53,13 @@ def named(kind: str, name: str) -> str:
 
 def named_file(path: str) -> str:
     """Return a file as messages name it: ``file '/tmp/arm.urdf'``; of a long path the end."""
-    shown = path if len(path) <= _LONGEST_PATH else '…' + path[-_LONGEST_PATH:]
-    return f'file {shown!r}'
+    return f'file {shown_path(path)!r}'
+
+
+def shown_path(path: object) -> str:
+    """Return a path as it is, or the end of a long one."""
+    text = str(path)
+    return text if len(text) <= _LONGEST_PATH else '…' + text[-_LONGEST_PATH:]
 
 
 def listed(names: Iterable[str]) -> str:

@@ -247,10 +247,10 @@ def test_what_is_wrong_is_named(tmp_path, text, message):
 @pytest.mark.parametrize(
     ('name', 'text', 'message'),
     [
-        ('a.json', '[[1, 2', 'holds no matrices'),
+        ('a.json', '[[1, 2', r'a\.json is no JSON: .*line 1 column 7'),
         ('a.json', '[1, 2]', 'poses'),
-        ('a.json', '{}', 'holds no matrices'),
-        ('a.npy', 'no array', 'holds no matrices'),
+        ('a.json', '{}', r'holds no matrices \(N, 4, 4\): .* lists of rows of numbers$'),
+        ('a.npy', 'no array', r'holds no matrices .* as numpy\.save writes it$'),
         ('a.json', json.dumps([(2 * np.eye(4)).tolist()]), 'poses'),
     ],
 )

@@ -17,6 +17,7 @@ from ik_service.cli.solve.options import (
     UsageError,
 )
 from ik_service.common.option_values import checked_option
+from ik_service.exceptions import SolverSpecError
 from ik_service.paths.search.path_solver import PathOptions, STARTS
 from ik_service.solvers.registry import DEFAULT_SOLVER, load_solvers, solver_names, solver_spec
 
@@ -115,7 +116,10 @@ def _load_solvers(words: Sequence[str]) -> None:
     """Register the solvers that the command line names, so that --solver knows them."""
     parser = NumberParser(add_help=False, allow_abbrev=False)
     parser.add_argument('--load', action='append', default=[])
-    load_solvers(parser.parse_known_args(words)[0].load)
+    try:
+        load_solvers(parser.parse_known_args(words)[0].load)
+    except SolverSpecError as error:
+        raise UsageError(f'--load: {error.reason}') from error
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,7 +8,7 @@ from functools import partial
 
 from ik_service.cli.solve import plot
 from ik_service.cli.solve.arguments import ALL, parse
-from ik_service.cli.solve.options import write_files
+from ik_service.cli.solve.options import named_as, write_files
 from ik_service.cli.solve.outcome import compiling_notice, find_all, solve_request, SolverOutcome
 from ik_service.cli.solve.output import (
     comparison_lines,
@@ -81,7 +81,8 @@ def main(words: Sequence[str]) -> int:
         return run_path(arguments)
     request = read_request(arguments)
     if arguments.all:
-        found = find_all(request, arguments.resolution)
+        with named_as(resolution='--resolution'):
+            found = find_all(request, arguments.resolution)
         lines = [*request_lines(request), *solution_lines(request, found)]
         print(solutions_json(request, found) if arguments.json else '\n'.join(lines))
         return 0 if len(found.q) else 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 import errno
 import inspect
@@ -23,6 +23,7 @@ from ik_service.common.option_values import parse_positions
 from ik_service.common.quoting import listed
 from ik_service.common.resources import share_folder, urdf_path
 from ik_service.exceptions import (
+    ArgumentError,
     ChainError,
     IkServiceError,
     OptionError,
@@ -44,6 +45,22 @@ _TRUTH = {'true': True, 'yes': True, '1': True, 'false': False, 'no': False, '0'
 
 class UsageError(IkServiceError, ValueError):
     """Invalid command line."""
+
+
+@contextmanager
+def named_as(**options: str) -> Iterator[None]:
+    """
+    Name arguments at fault as the user has typed them.
+
+    :param options: the option of the command line by argument.
+    :raises UsageError: in place of an ArgumentError of one of these arguments.
+    """
+    try:
+        yield
+    except ArgumentError as error:
+        if error.argument not in options:
+            raise
+        raise UsageError(f'{options[error.argument]}: {error.reason}') from error
 
 
 def read_settings(words: Sequence[str]) -> dict[str, Any]:

@@ -89,8 +89,14 @@ def _from_matrices(place: str, suffix: str, data: bytes) -> PathPoses:
         poses = check_transforms(read, 'poses')
     except ArgumentError as error:
         raise UsageError(f'{place}: {error}') from error
-    except Exception as error:  # of NumPy, json or tokenize
-        raise UsageError(f'{place} holds no matrices (N, 4, 4): {error}') from error
+    except json.JSONDecodeError as error:
+        raise UsageError(f'{place} is no JSON: {error}') from error
+    except Exception as error:  # of NumPy or tokenize
+        what = 'an array of numbers, as numpy.save writes it'
+        wanted = what if suffix == '.npy' else 'lists of rows of numbers'
+        raise UsageError(
+            f'{place} holds no matrices (N, 4, 4): it has to hold {wanted}'
+        ) from error
     return PathPoses(poses, turned=True)
 
 

@@ -20,7 +20,7 @@ from rclpy.validate_namespace import validate_namespace
 import yaml
 
 from ik_service.common.file_fault import file_fault
-from ik_service.common.quoting import quote, safe_repr, suggested
+from ik_service.common.quoting import quote, safe_repr, shown_path, suggested, truncate
 from ik_service.common.regular_file import read_regular
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import ArgumentError, IkServiceError
@@ -32,6 +32,7 @@ from ik_service.ros.common.bringup import (
     NODE_NAME,
     TRAJECTORY_ACTION,
 )
+from ik_service.ros.common.runtime import name_fault
 
 SIMULATED = ('joint_command', 'joint_trajectory')  # command interfaces that a simulated arm takes
 
@@ -41,7 +42,8 @@ class CellError(IkServiceError, ValueError):
 
     def __init__(self, file: Path, arm: str, key: str, reason: str) -> None:
         named = f'arm {quote(arm)}' if arm else ''
-        super().__init__(': '.join(filter(None, [str(file), named, key, reason])))
+        parts = [shown_path(file), named, truncate(key), reason]
+        super().__init__(': '.join(filter(None, parts)))
         self.arm = arm
         self.key = key
         self.reason = reason
@@ -287,8 +289,8 @@ def _namespace(arm: CellSection, text: str) -> str:
     try:
         validate_namespace(namespace)
     except InvalidNamespaceException as error:
-        reason = ' '.join(str(error).split())
-        raise arm.error('namespace', f'{quote(text)} is none: {reason}') from error
+        reason = f'{quote(text)} is none: {name_fault(error)}'
+        raise arm.error('namespace', reason) from error
     return namespace
 
 

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 import yaml
 
-from ik_service.common.quoting import suggested
+from ik_service.common.quoting import quote, suggested
 from ik_service.exceptions import ArgumentError, IkServiceError, JointLimitsError, UrdfError
 from ik_service.extras.cells.cell_file import ArmEntry, Cell, check_robots
 from ik_service.model.description import is_xacro, load_text, read_description
@@ -131,7 +131,9 @@ def _check_names(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
     known = {*links, *(parts[1].removeprefix(arm.prefix) for parts in tools)}
     for key, name in (('base_link', arm.base_link), ('tip_link', arm.tip_link)):
         if name and name not in known:
-            reason = f'the robot has no link {name!r} (without prefix); {suggested(name, links)}'
+            reason = (
+                f'the robot has no link {quote(name)} (without prefix); {suggested(name, links)}'
+            )
             raise cell.error(arm.name, key, reason)
     joints = [joint.removeprefix(arm.prefix) for joint in robot.movable_joint_names]
     for name in arm.initial_positions:

@@ -24,7 +24,7 @@ from ik_service.extras.conformance.answers import (
 )
 from ik_service.ros.common.actions import NodeWithActions, ThreadSafeActionClient
 from ik_service.ros.common.qos import SERVICE_QOS
-from ik_service.ros.common.runtime import ros, spinning_node
+from ik_service.ros.common.runtime import name_fault, ros, spinning_node
 
 _NAME = 'ik_conformance'
 _DISCOVERY = 3.0  # within which an action that is there is found [s]
@@ -223,7 +223,6 @@ def connected(
         try:
             node = NodeWithActions(_NAME, namespace=namespace or None)
         except InvalidNamespaceException as error:
-            reason = str(error).splitlines()[0]
-            raise ArgumentError('--namespace', reason) from error
+            raise ArgumentError('--namespace', name_fault(error)) from error
         with spinning_node(node):
             yield ServerConnection(node, patience)

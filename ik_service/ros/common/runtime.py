@@ -41,6 +41,11 @@ GRACE = 0.6
 
 _POLL_PERIOD = 0.02  # of signals [s]
 _AS_PARAMETERS = 'settings are parameters, such as --ros-args -p urdf:=arm.urdf'
+_RIGHT = {  # what is right, by what rcl says it cannot read
+    'parameter override rule': _AS_PARAMETERS,
+    'remap rule': 'a rule is FROM:=TO, such as -r joint_states:=/arm/joint_states',
+    'log level': 'it is debug, info, warn, error or fatal',
+}
 _LONGEST_PARAMETERS = 64 * 2**20  # of a parameter file [byte]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -179,9 +184,15 @@ def _fault_of(error: Exception, words: Sequence[str]) -> str:
     reason = reason.removeprefix('Failed to parse ROS arguments: ')
     if type(error).__name__ == 'UnknownROSArgsError':
         return f'{reason}: no argument of ROS; {_AS_PARAMETERS}'
-    if 'parameter override rule' in reason:
-        return f'{reason.partition(". Error")[0].rstrip(".")}; {_AS_PARAMETERS}'
+    for what, right in _RIGHT.items():
+        if what in reason:
+            return f'{reason.partition(". Error")[0].rstrip(".")}; {right}'
     return f'{reason}{_of_moveit(reason)}'
+
+
+def name_fault(error: Exception) -> str:
+    """Return why rclpy refuses a name: one line, without a place in the sources of ROS."""
+    return str(error).splitlines()[0].partition(', at /')[0].rstrip(':')
 
 
 def _of_moveit(reason: str) -> str:

@@ -17,6 +17,7 @@ from ik_service.arm.group import ArmGroup
 from ik_service.common.quoting import listed, quote
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.common.input_topics import InputTopic
+from ik_service.ros.common.runtime import name_fault
 from ik_service.ros.motion.follower_interface import TARGET_TOPIC
 
 TWIST_TOPIC = 'target_twist'
@@ -105,8 +106,8 @@ class TargetTopics:
                     name, f'{name}/', MutuallyExclusiveCallbackGroup()
                 )
             except (InvalidTopicNameException, RuntimeError) as error:  # it is too long
-                reason = str(error).partition(', at ')[0]  # without a place in a C file
-                self._node.get_logger().warning(f'group {quote(name)} is not followed: {reason}')
+                fault = f'group {quote(name)} is not followed: {name_fault(error)}'
+                self._node.get_logger().warning(fault)
 
     def _subscribe(self, group: str, prefix: str, solving: CallbackGroup) -> list[InputTopic]:
         # Groups of their own: a target is solved for in its callback, and must not delay states.

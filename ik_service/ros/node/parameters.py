@@ -89,7 +89,7 @@ class NodeParameters:
         try:
             load_solvers(word.strip() for word in text.split(',') if word.strip())
         except SolverSpecError as error:
-            raise OptionError(SOLVER_MODULES.name, str(error)) from error
+            raise OptionError(SOLVER_MODULES.name, error.reason) from error
         self._specs[SOLVER_NAME.name] = replace(SOLVER_NAME, choices=solver_names())
         yield from (spec for spec in self._specs.values() if spec is not SOLVER_MODULES)
 

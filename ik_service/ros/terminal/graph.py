@@ -41,6 +41,7 @@ from ik_service.common.quoting import quote, suggested
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.common.domain import check_domain
+from ik_service.ros.common.runtime import name_fault
 
 T = TypeVar('T')
 
@@ -443,7 +444,7 @@ def check_name(name: str) -> None:
     try:
         validate_full_topic_name(expand_topic_name(name, _NODE, '/'))
     except (NameValidationException, ValueError) as error:
-        raise ValueTextError(' '.join(str(error).split())) from error
+        raise ValueTextError(name_fault(error)) from error
 
 
 @contextmanager

@@ -141,7 +141,7 @@ def _loop_options(options: IkOptions) -> IkOptions:
         unused = field.name not in (*USED_OPTIONS, 'prefer')
         if unused and getattr(options, field.name) != field.default:
             uses = ', '.join(USED_OPTIONS)
-            raise OptionError(field.name, f'is not used by solve_ik_all, which uses {uses}')
+            raise OptionError(field.name, f'is not used for all solutions, which use {uses}')
     ignored = options.joint_limits == 'ignore'
     return replace(options, joint_limits='ignore' if ignored else IkOptions.joint_limits)
 

@@ -169,6 +169,7 @@ def test_an_arm_whose_description_holds_the_world_is_placed_by_it(read, tmp_path
         describe(read({'arms': {'one': {**keys, 'base': {'xyz': [1, 0, 0]}}}}))
 
 
+LONG = 5_000 * 'n'
 MISTAKES = [
     ('', '', '', 'has to be a section of keys'),
     ('{a: 1', '', '', "no YAML in line 1, column 6: expected ',' or '}', but got the end"),
@@ -194,6 +195,10 @@ MISTAKES = [
     (cell(one={'tip_lnk': 'a'}), 'one', 'tip_lnk', 'closest: tip_link'),
     (cell(one={'prefix': 'a b'}), 'one', 'prefix', 'letters'),
     (cell(one={'namespace': 'a-b'}), 'one', 'namespace', 'is none'),
+    *(
+        (cell(one={key: LONG}), 'one', key, "n'…")
+        for key in ('namespace', 'tip_link', 'base_link')
+    ),
     (cell(one={'base': [0, 0, 0]}), 'one', 'base', 'has to be a section'),
     (cell(one={'base': {'xyz': [0, 0]}}), 'one', 'base.xyz', 'three finite numbers [m]'),
     (cell(one={'base': {'rpy': [0, 0, float('nan')]}}), 'one', 'base.rpy', '[rad]'),
@@ -300,6 +305,18 @@ def test_a_mistake_names_the_arm_and_the_key(read, text, arm, key, words):
     assert words in caught.value.reason
     assert str(caught.value).startswith(f'{Path("/")}')
     assert arm in str(caught.value)
+    assert '\n' not in str(caught.value)
+    assert len(str(caught.value)) < 1_000
+
+
+def test_long_keys_and_paths_are_cut_in_messages(read):
+    for text in (cell(one={LONG: 1}), {**cell(one={}), LONG: 1}):
+        with pytest.raises(CellError, match=r'n…: there is no such key; ') as caught:
+            read(text)
+        assert len(str(caught.value)) < 1_000
+    with pytest.raises(CellError, match=r'^…n+\.yaml: ') as caught:
+        read_cell(Path(f'/{LONG}.yaml'))
+    assert len(str(caught.value)) < 1_000
 
 
 def test_joints_that_meet_on_one_topic_need_names_of_their_own(read, tmp_path):

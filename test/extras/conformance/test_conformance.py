@@ -122,7 +122,7 @@ def test_the_list_names_every_check_with_what_it_asks(capsys):
         (('--only', 'sollutions'), "no check or section 'sollutions'; closest: solutions"),
         (('--count', '0'), 'has to be from 1'),
         (('--timeout', 'nan'), 'has to be positive'),
-        (('--namespace', 'a b', '--timeout', '0.5'), '--namespace'),
+        (('--namespace', 'a b', '--timeout', '0.5'), "'_', or '/'\n"),
         (('--timeout', '0.5', '--ros-args', '--nonsense'), 'command line'),
     ],
 )

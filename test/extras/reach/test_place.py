@@ -317,9 +317,13 @@ def test_places_are_drawn(far_poses, tmp_path, ik_place):
 @pytest.mark.parametrize(
     ('words', 'message'),
     [
-        (('--region', 1, 0, 0, 1), 'x: ends at 0 before it begins, at 1'),
+        (('--region', 1, 0, 0, 1), '--region: x: ends at 0 before it begins, at 1'),
         (('--region', 'nan', 1, 0, 1), 'is no number'),
         (('--polygon', 0, 0, 1, 1), '--polygon takes three pairs'),
+        (('--polygon', 0, 0, 1, 1, 2, 2), '--polygon: corners: lie on one line'),
+        (('--polygon', 0, 0, 1e8, 1, 2, 2), '--polygon: x: has to be two numbers'),
+        (('--height', 1e7), '--height: has to be two numbers'),
+        (('--spacing', 0), '--spacing: has to be a length'),
         (('--height', 0, 1, 2), '--height takes one or two numbers'),
         (('--yaw', 10, -10), '--yaw ends at -10 before it begins, at 10'),
         (('--mounting', 'moon'), '--mounting takes floor, ceiling, wall'),

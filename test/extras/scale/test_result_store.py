@@ -210,6 +210,9 @@ class TestRefusal:
                 solve(path)
         with pytest.raises(StoreError, match='is no store of answers: there is no such folder'):
             ResultStore.existing(tmp_path / 'nothing')
+        with pytest.raises(StoreError, match=r'^store …n+ ') as caught:
+            ResultStore.existing(tmp_path / (5_000 * 'n'))
+        assert len(str(caught.value)) < 500
         assert sorted(path.name for path in tmp_path.iterdir()) == ['map.zarr', 'notes.txt']
 
     def test_second_writer_is_refused_and_the_first_is_named(self, solve, expected, tmp_path):

@@ -184,6 +184,18 @@ def test_a_parameter_that_is_written_wrong_is_shown_right(words):
         pass
 
 
+@pytest.mark.parametrize(
+    ('words', 'right'),
+    [(['-r', 'joint_states'], 'a rule is FROM:=TO'), (['--log-level', 'loud'], 'it is debug')],
+)
+def test_other_words_for_ros_that_are_written_wrong_are_shown_right(words, right):
+    with (
+        pytest.raises(ArgumentError, match=rf"'{' '.join(words)}'; {right}"),
+        ros(['--ros-args', *words]),
+    ):
+        pass
+
+
 def test_a_parameter_file_of_moveit_is_refused_with_what_takes_its_files(tmp_path):
     file = tmp_path / 'kinematics.yaml'
     file.write_text('arm:\n  kinematics_solver_timeout: 0.005\n')

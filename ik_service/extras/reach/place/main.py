@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ik_service.cli.solve.options import write_files
+from ik_service.cli.solve.options import named_as, write_files
 from ik_service.extras.reach.place.plot import draw_places
 from ik_service.extras.reach.place.request import parse, PlaceRequest, read_request
 from ik_service.extras.reach.place.text import place_json, place_lines
@@ -22,7 +22,7 @@ def main(words: Sequence[str]) -> int:
 
         check_installed()
     request = read_request(arguments)
-    with progress_of(True, None, ' places') as shown:
+    with named_as(spacing='--spacing'), progress_of(True, None, ' places') as shown:
         search = search_places(
             request.chain,
             request.targets.poses,

@@ -16,6 +16,7 @@ from ik_service.cli.solve.options import (
     add_robot_options,
     ArmRequest,
     check_written,
+    named_as,
     number,
     NumberParser,
     read_chain,
@@ -253,10 +254,15 @@ def _region(arguments: Namespace, poses: np.ndarray, reach: Callable[[], np.ndar
         yaw = math.radians(arguments.yaw[0]), math.radians(arguments.yaw[-1])
     roll, pitch, turn = map(math.radians, arguments.mounting)
     mounting = roll, pitch, turn
-    if arguments.polygon is not None:
-        corners = np.reshape(arguments.polygon, (-1, 2))
-        return Region.polygon(corners, z=height, yaw=yaw, mounting=mounting)
-    if arguments.region is not None:
-        x0, x1, y0, y1 = arguments.region
-        return Region((x0, x1), (y0, y1), height, yaw, mounting)
-    return around(poses[:, :3, 3], reach(), height, yaw, mounting)
+    given = [name for name in ('polygon', 'region') if getattr(arguments, name) is not None]
+    box = f'--{given[0]}' if given else 'POSES'
+    with named_as(
+        corners=f'{box}: corners', x=f'{box}: x', y=f'{box}: y', z='--height', yaw='--yaw'
+    ):
+        if arguments.polygon is not None:
+            corners = np.reshape(arguments.polygon, (-1, 2))
+            return Region.polygon(corners, z=height, yaw=yaw, mounting=mounting)
+        if arguments.region is not None:
+            x0, x1, y0, y1 = arguments.region
+            return Region((x0, x1), (y0, y1), height, yaw, mounting)
+        return around(poses[:, :3, 3], reach(), height, yaw, mounting)
