@@ -63,6 +63,7 @@ class Search:
         return abs(self.step).max(axis=1)
 
 
+MOST_POSES = 1_000_000  # of a study: hours
 MOST_ITERATIONS = 100_000  # of a recorded search: seconds, which Ctrl-C does not interrupt
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ik_service.common.option_values import at_least
 from ik_service.drawing import figures
-from ik_service.extras.studies.arms import load_arm
+from ik_service.extras.studies.arms import load_arm, MOST_POSES
 from ik_service.extras.studies.tables import write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions, JOINT_LIMIT_STRATEGIES
@@ -55,7 +55,10 @@ class Record:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
     parser.add_argument(
-        '--poses', type=at_least(1), default=300, help='poses to solve (default: %(default)s)'
+        '--poses',
+        type=at_least(1, MOST_POSES),
+        default=300,
+        help='poses to solve (default: %(default)s)',
     )
 
 

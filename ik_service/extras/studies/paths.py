@@ -14,7 +14,7 @@ import numpy as np
 
 from ik_service.common.option_values import at_least
 from ik_service.drawing.figures import ACCENT, method_label, PALETTE, sheet
-from ik_service.extras.studies.arms import load_arm
+from ik_service.extras.studies.arms import load_arm, MOST_POSES
 from ik_service.extras.studies.tables import write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.search.path_solver import solve_path
@@ -114,11 +114,15 @@ def poses_along(chain: KinematicChain, path: np.ndarray) -> np.ndarray:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the study."""
     parser.add_argument(
-        '--poses', type=at_least(2), default=2000, metavar='N', help='of it (default: %(default)s)'
+        '--poses',
+        type=at_least(2, MOST_POSES),
+        default=2000,
+        metavar='N',
+        help='of it (default: %(default)s)',
     )
     parser.add_argument(
         '--legs',
-        type=at_least(1),
+        type=at_least(1, MOST_POSES),
         default=40,
         metavar='N',
         help='ways between random postures on the path (default: %(default)s)',

@@ -323,6 +323,7 @@ def test_places_are_drawn(far_poses, tmp_path, ik_place):
         (('--polygon', 0, 0, 1, 1, 2, 2), '--polygon: corners: lie on one line'),
         (('--polygon', 0, 0, 1e8, 1, 2, 2), '--polygon: x: has to be two numbers'),
         (('--height', 1e7), '--height: has to be two numbers'),
+        (('--candidates', 10**7), '--candidates: has to be a whole number'),
         (('--spacing', 0), '--spacing: has to be a length'),
         (('--height', 0, 1, 2), '--height takes one or two numbers'),
         (('--yaw', 10, -10), '--yaw ends at -10 before it begins, at 10'),

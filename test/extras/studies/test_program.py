@@ -102,6 +102,14 @@ def test_a_wrong_command_is_refused_with_exit_code_2(words, message, tmp_path, c
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(('name', 'option'), [('convergence', '--poses'), ('paths', '--legs')])
+def test_counts_beyond_all_time_and_memory_are_refused(name, option, capsys):
+    pytest.importorskip('matplotlib')
+    with pytest.raises(SystemExit):
+        ik_study([name, option, str(10**22)])
+    assert f'{option}: {str(10**22)!r} is no whole number of at' in capsys.readouterr().err
+
+
 def test_a_file_in_place_of_the_folder_is_reported(toy, tmp_path, capsys):
     (tmp_path / 'taken').write_text('')
     for folder in (tmp_path / 'taken', tmp_path / 'taken' / 'in'):

@@ -22,7 +22,8 @@ def main(words: Sequence[str]) -> int:
 
         check_installed()
     request = read_request(arguments)
-    with named_as(spacing='--spacing'), progress_of(True, None, ' places') as shown:
+    options = {name: f'--{name}' for name in ('candidates', 'spacing', 'headings')}
+    with named_as(**options), progress_of(True, None, ' places') as shown:
         search = search_places(
             request.chain,
             request.targets.poses,
