@@ -362,7 +362,7 @@ def test_arguments_that_cannot_be_are_refused(arguments):
 def test_options_that_do_not_count_are_refused(option, value):
     chain = arm('ur5e')
     options = iks.IkOptions(**{option: value})
-    with pytest.raises(OptionError, match=f'{option}.*solve_ik_all, which uses.*timeout'):
+    with pytest.raises(OptionError, match=f'{option}.*for all solutions, which use .*timeout'):
         iks.solve_ik_all(chain, chain.forward(chain.mid_range()), options=options)
 
 
