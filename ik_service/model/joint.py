@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from ik_service.common.quoting import named
 from ik_service.exceptions import UrdfError
 
+RATES = ('velocity', 'acceleration', 'jerk')  # limits of how fast a joint changes
+
 
 class JointType(Enum):
     """Types of joints once planar and floating ones are expanded."""
@@ -171,7 +173,7 @@ def narrowed_by_followers(
         if low < high:
             source = replace(source, lower=low, upper=high)
         if ratio > 0.0:
-            rates = ('acceleration', 'jerk') if stuck else ('velocity', 'acceleration', 'jerk')
+            rates = RATES[1:] if stuck else RATES
             most = {r: min(getattr(source, r), getattr(own, r) / ratio) for r in rates}
             source = replace(source, **most)
         found[mimic.joint] = source

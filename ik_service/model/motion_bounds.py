@@ -11,7 +11,7 @@ import numpy as np
 from ik_service.common.arguments import check_kind, positive, single_number
 from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import ArgumentError, JointLimitsError
-from ik_service.model.joint import Joint, JointType
+from ik_service.model.joint import Joint, JointType, RATES
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,7 @@ class MotionBounds:
     def _tightened(self, joint: Joint) -> Joint:
         bounds, own = self.joints.get(joint.name, _NONE), joint.limits
         lower, upper = max(own.lower, bounds.lower), min(own.upper, bounds.upper)
-        rates = ('velocity', 'acceleration', 'jerk')
-        most = {rate: min(getattr(own, rate), getattr(bounds, rate)) for rate in rates}
+        most = {rate: min(getattr(own, rate), getattr(bounds, rate)) for rate in RATES}
         limits = replace(own, lower=lower, upper=upper, **most)
         if limits == own:
             return joint

@@ -92,11 +92,11 @@ def _from_matrices(place: str, suffix: str, data: bytes) -> PathPoses:
     except json.JSONDecodeError as error:
         raise UsageError(f'{place} is no JSON: {error}') from error
     except Exception as error:  # of NumPy or tokenize
-        what = 'an array of numbers, as numpy.save writes it'
-        wanted = what if suffix == '.npy' else 'lists of rows of numbers'
-        raise UsageError(
-            f'{place} holds no matrices (N, 4, 4): it has to hold {wanted}'
-        ) from error
+        wanted = 'lists of rows of numbers'
+        if suffix == '.npy':
+            wanted = 'an array of numbers, as numpy.save writes it'
+        reason = f'holds no matrices (N, 4, 4): it has to hold {wanted}'
+        raise UsageError(f'{place} {reason}') from error
     return PathPoses(poses, turned=True)
 
 

@@ -191,17 +191,19 @@ def chooses_orientation(chain: KinematicChain) -> bool:
 def fills_grid(chain: KinematicChain) -> bool:
     """Whether a tip fills its grid, and does not stay on a curve or surface across the axes."""
     low, high = reach_box(chain)
-    postures = np.random.default_rng(0).uniform(
-        *turn_within_limits(chain), (_FEW_POSTURES, chain.n)
-    )
-    ranks = [np.linalg.matrix_rank(chain.jacobian(q)[:3], _PARALLEL) for q in postures]
+    ranks = [np.linalg.matrix_rank(J[:3], _PARALLEL) for J in _few_jacobians(chain)]
     return int(max(ranks)) >= int((high > low).sum())
+
+
+def _few_jacobians(chain: KinematicChain) -> list[np.ndarray]:
+    """Return the Jacobians (6, n) of a few random postures."""
+    rng = np.random.default_rng(0)
+    postures = rng.uniform(*turn_within_limits(chain), (_FEW_POSTURES, chain.n))
+    return [chain.jacobian(q) for q in postures]
 
 
 def _directions(chain: KinematicChain, rows: slice) -> tuple[int, np.ndarray]:
     """Return in how many directions the tip moves or turns, and these (3, 3), strongest first."""
-    rng = np.random.default_rng(0)
-    postures = rng.uniform(*turn_within_limits(chain), (_FEW_POSTURES, chain.n))
-    columns = np.concatenate([chain.jacobian(q)[rows].T for q in postures])
+    columns = np.concatenate([J[rows].T for J in _few_jacobians(chain)])
     strengths, directions = np.linalg.svd(columns)[1:]
     return int((strengths > _PARALLEL * max(strengths[0], 1.0)).sum()), directions
