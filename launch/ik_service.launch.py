@@ -8,6 +8,7 @@ link names of their own there.
 
 from collections.abc import Mapping
 from pathlib import Path
+import re
 import sys
 from typing import List  # noqa: UP035
 
@@ -18,6 +19,7 @@ from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
+import yaml
 
 from ik_service.ros.common.bringup import (
     ARGUMENTS,
@@ -31,6 +33,10 @@ from ik_service.ros.common.bringup import (
 )
 
 FILE = 'ik_service.launch.py'
+
+# ROS reads these as true and false in parameter files, and PyYAML, by which launch writes them,
+# puts no quotation marks around such texts: joints may be named x, y and z.
+yaml.Dumper.add_implicit_resolver('tag:yaml.org,2002:bool', re.compile('[yYnN]$'), [*'yYnN'])
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, ExitStack
+from contextlib import contextmanager, ExitStack, suppress
 from dataclasses import dataclass
 import math
 import os
 import select
 import shutil
+import signal
 import sys
 import termios
 import time
@@ -242,10 +243,18 @@ def single_keys() -> Iterator[None]:
     """Let keys arrive at once and unseen for the time of a ``with`` block."""
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
+
+    def resume(*_: object) -> None:
+        with suppress(termios.error):  # it has gone
+            tty.setcbreak(descriptor)
+
+    # A shell gives a program that goes on after Ctrl-Z its own settings of the terminal.
+    before_that = signal.signal(signal.SIGCONT, resume)
     try:
         tty.setcbreak(descriptor)  # Ctrl-C stays one
         yield
     finally:
+        signal.signal(signal.SIGCONT, before_that)
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
@@ -326,7 +335,6 @@ def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
 
 _PERIOD = 0.02  # between two commands [s]
 _SHOWN_EVERY = 0.2  # [s]
-_REST = Motion()
 
 
 class NoTerminalError(IkServiceError):
@@ -366,7 +374,7 @@ class Session:
     def __init__(self, options: Namespace) -> None:
         self._keys = Keys(options.speed)
         self._joystick = Joystick(options.axes, options.deadman) if options.joy else None
-        self._moved = False
+        self._sent: Motion | None = None
         self._said = ''
         self._shown_at = -float('inf')
 
@@ -400,12 +408,11 @@ class Session:
 
     def _send(self, client: TeleopClient, motion: Motion | None) -> None:
         """Send a motion; once one more, that asks for rest, and then nothing."""
+        sent, self._sent = self._sent, motion
         if motion is None:
-            if self._moved:
-                client.send_twist(_REST.twist, False)
-            self._moved = False
-            return
-        self._moved = True
+            if sent is None:
+                return
+            motion = Motion(joint=sent.joint)  # of the same kind, as others may be refused
         if motion.joint >= 0:
             client.send_joint(motion.joint, motion.speed)
         else:

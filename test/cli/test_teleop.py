@@ -8,14 +8,27 @@ import signal
 import subprocess
 import sys
 import termios
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from geometry_msgs.msg import TwistStamped
+from moveit_msgs.msg import ServoStatus
 from support.harness import START_TIMEOUT, until
 
-from ik_service.cli.teleop import Joystick, Keys, line, parse, parse_axes, SPEEDS
+from ik_service.cli.teleop import (
+    Joystick,
+    Keys,
+    line,
+    Motion,
+    parse,
+    parse_axes,
+    Session,
+    SPEEDS,
+)
 
 
 def test_a_key_counts_while_it_repeats_and_no_longer():
@@ -196,6 +209,44 @@ def test_a_signal_restores_the_terminal(terminal, number):
     program.process.send_signal(number)
     assert program.end() == (0, True)
     assert 'Traceback' not in program.output
+
+
+def test_keys_arrive_at_once_again_after_the_program_was_suspended(terminal):
+    program = terminal()
+    program.wait_for('no node')
+    termios.tcsetattr(program.slave, termios.TCSANOW, program.before)  # as a shell does
+    program.process.send_signal(signal.SIGCONT)
+    until(lambda: not termios.tcgetattr(program.slave)[3] & termios.ICANON)
+    program.press('q')
+    assert program.end() == (0, True)
+
+
+def test_a_joint_is_stopped_by_a_command_for_joints():
+    sent = []
+    client = SimpleNamespace(
+        send_twist=lambda twist, in_tip: sent.append(twist),
+        send_joint=lambda joint, speed: sent.append((joint, speed)),
+    )
+    session = Session(parse([])[0])
+    for motion in (Motion(joint=2, speed=0.5), None, None, Motion((0.1, *[0.0] * 5)), None, None):
+        session._send(client, motion)
+    assert sent == [(2, 0.5), (2, 0.0), (0.1, *[0.0] * 5), (0.0,) * 6]
+
+
+def test_a_node_that_sends_no_status_is_said(bench):
+    from ik_service.ros.clients import teleop_client
+
+    node, now = bench.node, SimpleNamespace(monotonic=lambda: now.at, at=100.0)
+    with patch.object(teleop_client, 'time', now):
+        client = teleop_client.TeleopClient(node)
+        bench.record(TwistStamped, 'delta_twist_cmds')
+        until(lambda: client.status == 'ready')
+        client.send_twist((0.0,) * 6, in_tip=False)
+        assert client.status == 'ready'
+        now.at += 1.1
+        assert client.status == 'no status comes from the node'
+        client._on_status(ServoStatus(message='no warnings'))
+        assert client.status == 'no warnings'
 
 
 def test_without_a_node_it_says_what_may_be_wrong(terminal):

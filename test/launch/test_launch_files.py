@@ -15,7 +15,9 @@ from launch.utilities import perform_substitutions
 from launch_ros.actions import Node
 from launch_ros.utilities import evaluate_parameters
 from support.launched import ENVIRONMENT, launched, SHARE
+import yaml
 
+from ik_service.exceptions import ArgumentError
 from ik_service.ros.common.bringup import ARGUMENTS as EMPTY
 
 ARGUMENTS = {**dict.fromkeys(EMPTY, ''), 'robot_state_publisher': 'true'}
@@ -147,6 +149,21 @@ def test_markers_are_published_when_rviz_shows_them_or_when_asked(arguments, exp
     context = LaunchContext()
     node = nodes('demo.launch.py', context, **arguments)['ik_node']
     assert parameters_of(node, context).get('publish_markers') is expected
+
+
+def test_joints_named_like_the_switches_of_yaml_stay_texts():
+    context = LaunchContext()
+    given = {'command_interface': 'position_commands', 'command_joints': 'x,y,z', 'tip_link': 'n'}
+    node = nodes('ik_service.launch.py', context, **{**ARGUMENTS, **given})['ik_node']
+    written = yaml.dump(parameters_of(node, context))
+    assert "- 'y'" in written
+    assert "tip_link: 'n'" in written
+
+
+@pytest.mark.parametrize('name', ['publish_markers', 'use_sim_time'])
+def test_switches_that_are_none_are_named(name):
+    with pytest.raises(ArgumentError, match=f"{name}: has to be true or false, not 'maybe'"):
+        nodes('ik_service.launch.py', **{**ARGUMENTS, name: 'maybe'})
 
 
 def test_nodes_of_the_demo_are_in_its_namespace():

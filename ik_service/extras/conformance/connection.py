@@ -100,7 +100,10 @@ class ServerConnection:
         patience = self.patience if patience is None else patience
         answer = _answer(client, request, patience)
         if answer is None:
-            raise NoAnswerError(asked, f'no answer within {patience:g} s', 'an answer')
+            gone = 'the service has gone'
+            if client.service_is_ready():
+                gone = 'its node is listed yet, so it hangs, or was killed'
+            raise NoAnswerError(asked, f'no answer within {patience:g} s: {gone}', 'an answer')
         return answer
 
     def ask_at_once(

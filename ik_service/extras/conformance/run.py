@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 import time
 
+from moveit_msgs.srv import GetPositionIK
+
 from ik_service.common.quoting import suggested
 from ik_service.exceptions import IkServiceError
 from ik_service.extras.conformance.answers import (
     CheckFailedError,
+    COMPUTE_IK,
     NoAnswerError,
     NotSupportedError,
 )
@@ -72,8 +75,9 @@ def run_checks(checks: Iterable[Check], subject: Subject) -> Iterator[Outcome]:
     """
     Run checks and yield their outcomes.
 
-    After a request that was not answered, an ordinary one is sent; when that is not answered
-    either, the server counts as gone, and no further check is run but the one that says so.
+    After a request that was not answered, and where the service has gone, an ordinary one is sent;
+    when that is not answered either, the server counts as gone, and no further check is run but
+    the one that says so.
     """
     gone = ''
     for check in checks:
@@ -82,7 +86,8 @@ def run_checks(checks: Iterable[Check], subject: Subject) -> Iterator[Outcome]:
             continue
         outcome = _outcome(check, subject)
         yield outcome
-        if isinstance(outcome.failure, NoAnswerError) and not gone:
+        ended = not subject.connection.offers(GetPositionIK, COMPUTE_IK)
+        if (ended or isinstance(outcome.failure, NoAnswerError)) and not gone:
             gone = '' if _answers(subject) else f'the server answers no more since {check.name}'
 
 

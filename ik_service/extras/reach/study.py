@@ -49,6 +49,8 @@ _ORIENTATIONS = 50  # at each position by default
 _POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)  # task weights
 _PANDA = ('panda_link0', 'panda_hand_tcp')
 
+_MOST_SEARCHES = 1_000_000  # for a pose: of more, no pose would need any
+
 _ROW_BYTES = 29  # of an answer in the store, without its joint vector
 
 
@@ -71,7 +73,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add(
         '--searches',
-        type=at_least(1),
+        type=at_least(1, _MOST_SEARCHES),
         default=20,
         help='searches for a pose, at most; more take longer and miss less (default: %(default)s)',
     )

@@ -31,6 +31,7 @@ STUDY_NAMES = (
 )
 
 _ALL = 'all'
+_SUMMARY = 'every study, with its default options'
 _ELSEWHERE = {'reach': 'ik_service.extras.reach.study'}  # studies that belong to another extra
 _OUTPUT = Path('figures')
 _USAGE = 'ik_study NAME [--output DIR] [options]'
@@ -67,6 +68,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     try:
         names = STUDY_NAMES if name == _ALL else (name,)
+        if name == _ALL:
+            _parser(_ALL, _SUMMARY).parse_args(options)  # they have no others in common
         parsed = {study: _parse(study, options) for study in names}
     except IkServiceError as error:
         print(f'ik_study: {error}\nusage: {_USAGE}', file=sys.stderr)
@@ -87,7 +90,7 @@ def _overview() -> str:
             '',
             'studies:',
             *lines,
-            f'  {_ALL:{width}}  every study, with its default options',
+            f'  {_ALL:{width}}  {_SUMMARY}',
             '',
             'options:',
             f'  --output DIR  folder for the files, made if need be (default: {_OUTPUT}/)',
@@ -102,7 +105,15 @@ def _overview() -> str:
 def _parse(name: str, options: Sequence[str]) -> Namespace:
     """Parse the options of a study."""
     study = load_study(name)
-    parser = Parser(prog=f'ik_study {name}', description=study.SUMMARY)
+    parser = _parser(name, study.SUMMARY)
+    if hasattr(study, 'add_arguments'):  # others have no options
+        study.add_arguments(parser)
+    return parser.parse_args(options)
+
+
+def _parser(name: str, summary: str) -> ArgumentParser:
+    """Return a parser with the option of all studies."""
+    parser = Parser(prog=f'ik_study {name}', description=summary)
     parser.add_argument(
         '--output',
         type=Path,
@@ -110,9 +121,7 @@ def _parse(name: str, options: Sequence[str]) -> Namespace:
         metavar='DIR',
         help='folder for the files, made if need be (default: %(default)s)',
     )
-    if hasattr(study, 'add_arguments'):  # others have no options
-        study.add_arguments(parser)
-    return parser.parse_args(options)
+    return parser
 
 
 def _run(name: str, options: Namespace) -> int:

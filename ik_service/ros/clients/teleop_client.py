@@ -15,6 +15,7 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
+from rclpy.publisher import Publisher
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.task import Future
 from sensor_msgs.msg import Joy
@@ -56,6 +57,7 @@ class TeleopClient:
         self._twists = node.create_publisher(TwistStamped, 'delta_twist_cmds', 1)
         self._jogs = node.create_publisher(JointJog, 'delta_joint_cmds', 1)
         self._status, self._status_at = '', -float('inf')
+        self._unanswered_since = float('inf')  # first command after the last status [s]
         node.create_subscription(ServoStatus, 'status', self._on_status, 10)
         if on_joystick is not None:
             self._on_joystick = on_joystick
@@ -76,7 +78,7 @@ class TeleopClient:
         message.header.frame_id = self.tip_link if in_tip else ''
         message.twist.linear = _vector(twist[:3], self._linear)
         message.twist.angular = _vector(twist[3:], self._rotational)
-        self._twists.publish(message)
+        self._publish(self._twists, message)
 
     def send_joint(self, joint: int, speed: float) -> None:
         """Publish a share of full speed, −1 to 1, of a joint by its number, if there is one."""
@@ -84,7 +86,11 @@ class TeleopClient:
             return
         message = JointJog(joint_names=[self.joints[joint]], velocities=[self._joint * speed])
         message.header.stamp = self._node.get_clock().now().to_msg()
-        self._jogs.publish(message)
+        self._publish(self._jogs, message)
+
+    def _publish(self, publisher: Publisher, message: TwistStamped | JointJog) -> None:
+        self._unanswered_since = min(self._unanswered_since, time.monotonic())
+        publisher.publish(message)
 
     @property
     def fault(self) -> str:
@@ -105,7 +111,10 @@ class TeleopClient:
         """Status of the node, in a few words where it sends none."""
         if self._twists.get_subscription_count() == 0:
             return 'no node'
-        return self._status if time.monotonic() - self._status_at < _SILENT else 'ready'
+        now = time.monotonic()
+        if now - self._unanswered_since > _SILENT:
+            return 'no status comes from the node'
+        return self._status if now - self._status_at < _SILENT else 'ready'
 
     def _ask(self) -> None:
         """Ask for the joints of the arm, and for the units of its commands; once each."""
@@ -145,6 +154,7 @@ class TeleopClient:
 
     def _on_status(self, message: ServoStatus) -> None:
         self._status, self._status_at = message.message, time.monotonic()
+        self._unanswered_since = float('inf')
 
     def _on_joy(self, message: Joy) -> None:
         self._on_joystick(message.axes, message.buttons)

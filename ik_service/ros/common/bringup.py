@@ -12,7 +12,7 @@ import yaml
 from ik_service.common.file_fault import file_fault
 from ik_service.common.quoting import meant, quote
 from ik_service.common.regular_file import read_regular
-from ik_service.common.shared_parameters import is_for, sections
+from ik_service.common.shared_parameters import fault_of, is_for, sections
 from ik_service.exceptions import ArgumentError
 from ik_service.model.description import is_xacro, load_text
 from ik_service.model.groups.srdf import load_srdf_text
@@ -140,9 +140,7 @@ def _parameters(given: Mapping[str, str]) -> dict[str, str | float | bool | list
     if given['command_joints']:
         settled['command_joints'] = given['command_joints'].replace(',', ' ').split()
     if given['use_sim_time']:
-        if given['use_sim_time'].lower() not in ('true', 'false'):
-            text = quote(given['use_sim_time'])
-            raise ArgumentError('use_sim_time', f'has to be true or false, not {text}')
+        _check_switch(given, 'use_sim_time')
         settled['use_sim_time'] = given['use_sim_time'].lower() == 'true'
     if given['velocity_scaling']:
         try:
@@ -151,6 +149,12 @@ def _parameters(given: Mapping[str, str]) -> dict[str, str | float | bool | list
             text = quote(given['velocity_scaling'])
             raise ArgumentError('velocity_scaling', f'{text} is no number') from error
     return settled
+
+
+def _check_switch(given: Mapping[str, str], name: str) -> None:
+    value = given.get(name, '')
+    if value and value.lower() not in ('true', 'false'):
+        raise ArgumentError(name, f'has to be true or false, not {quote(value)}')
 
 
 def check_names(
@@ -223,13 +227,14 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
         ``package_dirs``, ``base_link``, ``tip_link``, ``params_file``, ``namespace``,
         ``robot_state_publisher``; empty or absent where the user gave none. A namespace that an
         including launch file has pushed is found under ``ros_namespace``.
-    :raises ArgumentError: the parameter file is missing or is not YAML, or no xacro file asks for
-        an argument.
+    :raises ArgumentError: the parameter file is missing or is not YAML, no xacro file asks for an
+        argument, or ``publish_markers`` is neither true nor false.
     :raises UrdfError: the robot description is missing or malformed, or xacro refuses it.
     :raises MissingExtraError: it is a xacro file, and xacro is not installed.
     :raises SrdfError: xacro refuses the SRDF.
     :raises OptionError: the arguments for xacro cannot be read.
     """
+    _check_switch(arguments, 'publish_markers')
     namespace = _absolute_namespace(arguments)
     params_file = _path(arguments.get('params_file', ''))
     node = f'{namespace.rstrip("/")}/{NODE_NAME}'
@@ -277,12 +282,14 @@ def node_parameters(file: Path, node: str) -> dict[str, object]:
     Return the parameters that a ROS parameter file sets for one node.
 
     :param node: fully qualified name of the node, such as ``/cell_1/ik_service``.
-    :raises ArgumentError: the file is missing or is not YAML.
+    :raises ArgumentError: the file is missing, is not YAML, or holds a single value.
     """
     try:
         tree = yaml.safe_load(read_regular(file, _LONGEST_PARAMETERS).decode('utf-8'))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise ArgumentError('params_file', f'{file}: {file_fault(error)}') from error
+    if fault := fault_of(tree):
+        raise ArgumentError('params_file', f'{file}: {fault}')
     found: dict[str, object] = {}
     for section, parameters in sections(tree):
         if is_for(section, node):  # a later one wins, as in ROS

@@ -233,6 +233,11 @@ def ros(args: list[str] | None = None) -> Iterator[None]:
             'command line', f'{others[0]!r} is no argument; {_AS_PARAMETERS}'
         )  # fmt: skip
     try:
+        if '--params-file' in words:
+            from ik_service.common.shared_parameters import fault_of_files
+
+            if fault := fault_of_files(words):
+                raise ArgumentError('command line', fault)
         yield
     finally:
         rclpy.try_shutdown()

@@ -154,7 +154,7 @@ def declare_parameters(
     :param specs: the specifications of all that it has, the texts of mappings among them.
     :returns: the values: defaults, or from the command line and parameter files.
     :raises OptionError: a parameter is given a value that it cannot have, or one is given that
-        the node does not have; the message names the nearest that there is. One that a file gives
+        the node does not have; the message names the nearest that there is. One that is given
         to all nodes is only logged: it may be of another.
     """
     values = {spec.name: _declare(node, spec) for spec in specs}
@@ -200,7 +200,7 @@ def _refuse_unknown(node: Node) -> None:
         raise OptionError(truncate(refused[0]), f'{reason}{others}')
     for name in unknown:
         node.get_logger().warning(
-            f'{truncate(name)}, which a parameter file gives to all nodes, is ignored: '
+            f'{truncate(name)}, which is given to all nodes, is ignored: '
             f'{no_such_parameter(name, declared)}'
         )
 

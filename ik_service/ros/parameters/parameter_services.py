@@ -79,7 +79,9 @@ def _as_written(wanted: Parameter.Type, value: object) -> str:
     """Return the value in the form that YAML, and so ROS, reads as the wanted type."""
     if wanted is Parameter.Type.DOUBLE:
         return _with_point(value)
-    if wanted is Parameter.Type.STRING and isinstance(value, (bool, int, float)):
+    if wanted is Parameter.Type.STRING and isinstance(value, bool):  # y, yes, on or true
+        return 'it in quotation marks, such as "\'y\'"'
+    if wanted is Parameter.Type.STRING and isinstance(value, (int, float)):
         return f'"\'{value}\'"'
     if (
         wanted is Parameter.Type.DOUBLE_ARRAY

@@ -459,6 +459,16 @@ def test_a_server_that_dies_in_the_middle_is_found(impatient):
     assert 'since unknown-group' in found['link-empty'][1]
 
 
+def test_a_server_that_ends_between_two_requests_is_not_taken_for_one_without_the_service(rig):
+    server, subject = rig
+    server.vanish()
+    until(lambda: not subject.connection.offers(GetPositionIK, 'compute_ik'))
+    found = verdicts(subject, ('unreachable', 'unknown-group', 'alive'))
+    assert [found[name][0] for name in ('unknown-group', 'alive')] == [
+        Verdict.NOT_RUN, Verdict.FAIL,
+    ]  # fmt: skip
+
+
 def test_a_server_that_loses_some_requests_is_asked_on(impatient):
     server, subject = impatient
 

@@ -85,6 +85,12 @@ def test_an_option_that_a_study_does_not_have_is_refused(toy, capsys):
     assert '--colour' in capsys.readouterr().err
 
 
+def test_an_option_that_not_all_studies_have_is_refused_for_all(toy, capsys):
+    with pytest.raises(SystemExit):
+        ik_study(['all', '--size', '7'])
+    assert "ik_study all: error: there is no option '--size'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ('words', 'message'),
     [
@@ -102,7 +108,9 @@ def test_a_wrong_command_is_refused_with_exit_code_2(words, message, tmp_path, c
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(('name', 'option'), [('convergence', '--poses'), ('paths', '--legs')])
+@pytest.mark.parametrize(
+    ('name', 'option'), [('convergence', '--poses'), ('paths', '--legs'), ('reach', '--searches')]
+)
 def test_counts_beyond_all_time_and_memory_are_refused(name, option, capsys):
     pytest.importorskip('matplotlib')
     with pytest.raises(SystemExit):

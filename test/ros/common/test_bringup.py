@@ -157,10 +157,10 @@ class TestParameterFile:
         assert node_parameters(params_file(text), '/cell_1/ik_service') == {'a': 1}
 
     def test_a_file_without_rules_sets_nothing(self, params_file):
-        assert node_parameters(params_file('- just\n- a list\n'), '/ik_service') == {}
+        assert node_parameters(params_file('# nothing\n'), '/ik_service') == {}
         assert node_parameters(params_file(''), '/ik_service') == {}
 
-    @pytest.mark.parametrize('text', [None, 'a: [1,', '\0'])
+    @pytest.mark.parametrize('text', [None, 'a: [1,', '\0', 'a text', '- just\n- a list\n'])
     def test_a_missing_or_broken_file_is_named(self, share, params_file, text):
         path = '/nowhere/params.yaml' if text is None else str(params_file(text))
         with pytest.raises(ArgumentError, match=f'^params_file: {path}'):

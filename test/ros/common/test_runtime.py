@@ -227,6 +227,21 @@ def test_a_faulty_parameter_file_is_named_with_its_fault_in_plain_words(tmp_path
         pass
 
 
+@pytest.mark.parametrize('content', ['hello', '42', "'a: b'"])
+def test_a_parameter_file_of_a_single_value_is_refused(tmp_path, content):
+    file = tmp_path / 'arm.yaml'
+    words = ['--ros-args', '--params-file', str(file)]
+    file.write_text('# all is left to the node\n')
+    with ros(words):
+        pass
+    file.write_text(content)
+    fault = (
+        r"--params-file .*arm\.yaml: holds no parameters, but .*; a parameter file begins with '"
+    )
+    with pytest.raises(ArgumentError, match=fault), ros(words):
+        pass
+
+
 def test_a_first_message_is_logged_without_a_look_at_all_modules(monkeypatch):
     from rclpy.logging import get_logger
 

@@ -1,6 +1,7 @@
 """Interactive marker of the target: its node, beside a simulated IK node, and its program."""
 
 import importlib.util
+import math
 from threading import Thread
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -222,6 +223,16 @@ def test_dragging_it_sets_the_target(ik_node, server):
     assert position(target.pose) == (0.1, 0.2, 0.3)
     assert target.header.frame_id == 'base'
     assert target.header.stamp.sec > 0
+
+
+def test_a_drag_to_nowhere_is_ignored_and_the_marker_put_back(ik_node, server):
+    shown(server)
+    until(lambda: server.drag(0.1, 0.2, 0.3) or ik_node.targets, what='a target')
+    server.drag(math.nan, 0.2, 0.3)
+    assert position(server.marker.pose) == (0.1, 0.2, 0.3)
+    server.drag(0.4, 0.2, 0.3)
+    until(lambda: position(ik_node.targets[-1].pose) == (0.4, 0.2, 0.3), what='the next target')
+    assert all(math.isfinite(target.pose.position.x) for target in ik_node.targets)
 
 
 def test_home_is_where_the_marker_appeared(ik_node, server):

@@ -269,6 +269,13 @@ def test_the_suggested_form_is_read_as_the_right_type(wanted, given, written):
     assert Parameter('x', value=yaml.safe_load(written.strip('"'))).type_ is wanted
 
 
+def test_a_text_that_yaml_takes_for_a_switch_is_to_be_quoted():
+    reason = wrong_type(Parameter.Type.STRING, yaml.safe_load('yes'))
+    assert reason.endswith(
+        'has to be text, not true; write it in quotation marks, such as "\'y\'"'
+    )
+
+
 @pytest.mark.parametrize('value', ['fast', True, None, [], ['a'], 'x' * 10_000])
 def test_without_a_valid_form_none_is_suggested(value):
     reason = wrong_type(DOUBLE, value)
@@ -306,8 +313,8 @@ def test_unknown_parameters_that_a_file_gives_to_all_nodes_are_remarks(bench):
     """They may be of another node of the file."""
     node = bench.start(NODE, urdf=str(PANDA), tip_link=TIP, publish_rat=50.0, camera={'rate': 3})
     wanted = (
-        'publish_rat, which a parameter file gives to all nodes, is ignored: .*publish_rate meant',
-        'camera.rate, which a parameter file gives to all nodes, is ignored',
+        'publish_rat, which is given to all nodes, is ignored: .*publish_rate meant',
+        'camera.rate, which is given to all nodes, is ignored',
     )
     for text in wanted:
         node.wait_for(text, 60.0)
@@ -323,6 +330,14 @@ def test_unknown_parameters_that_a_file_gives_to_the_node_are_refused(bench, tmp
     node = bench.start(NODE, '--ros-args', '--params-file', str(file), '--', ready=None)
     ended(node, 'quux: there is no such parameter')
     assert given_to_all_nodes(['--params-file', str(file)]) == {'camera'}
+
+
+def test_parameters_that_launch_gives_to_all_nodes_may_be_of_another(bench):
+    # SetParameter comes as -p after the name of the node, what a user types before or without it.
+    words = ['--ros-args', '-p', 'quux:=1', '-r', '__node:=arm', '-p', 'camera:=2.0']
+    assert given_to_all_nodes(words) == {'camera'}
+    node = bench.start(NODE, *words[:1], *words[3:], '-p', f'urdf:={PANDA}', '--', ready=None)
+    node.wait_for('camera, which is given to all nodes, is ignored: there is no such', 60.0)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ from visualization_msgs.msg import (
     MenuEntry,
 )
 
-from ik_service.exceptions import MissingRosPackageError
+from ik_service.exceptions import IkServiceError, MissingRosPackageError
+from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.parameters.parameter_declaration import (
@@ -369,6 +370,12 @@ class TargetMarkerNode(Node):
 
     def _on_feedback(self, feedback: InteractiveMarkerFeedback) -> None:
         if feedback.event_type == InteractiveMarkerFeedback.POSE_UPDATE:
+            try:
+                matrix_from_pose(feedback.pose, 'pose')
+            except IkServiceError as error:  # viewers remove a marker with such a pose
+                self.get_logger().warning(f'feedback ignored: {error}', throttle_duration_sec=10.0)
+                self._move(self._pose)
+                return
             self._pose = feedback.pose
             self._publish(feedback.header.frame_id, feedback.pose)
         elif feedback.event_type == InteractiveMarkerFeedback.MENU_SELECT:
