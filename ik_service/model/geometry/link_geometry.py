@@ -143,6 +143,8 @@ def origin_matrix(element: Element) -> np.ndarray:
         return np.eye(4)
     if len(origins) > 1:
         raise ValueError('it has more than one <origin>')
+    if 'quat_xyzw' in origins[0].attrib:
+        raise ValueError('<origin> quat_xyzw is not supported; give rpy')
     xyz, rpy = (numbers(origins[0], attribute, '0 0 0') for attribute in ('xyz', 'rpy'))
     if len(xyz) != 3 or len(rpy) != 3:
         raise ValueError('<origin> needs three numbers for xyz and rpy each')

@@ -127,6 +127,10 @@ def test_one_scale_is_that_of_all_directions():
         ('<geometry><torus/></geometry>', 'one box, capsule, cylinder, sphere or mesh, not torus'),
         ('<origin/><origin/><geometry><sphere radius="1"/></geometry>', 'more than one <origin>'),
         ('<origin xyz="1 2"/><geometry><sphere radius="1"/></geometry>', 'three numbers'),
+        (
+            '<origin quat_xyzw="0 1 0 0"/><geometry><sphere radius="1"/></geometry>',
+            '<origin> quat_xyzw is not supported; give rpy',
+        ),
     ],
 )
 def test_a_fault_is_named(text, words):
