@@ -41,8 +41,9 @@ class NodeParts:
     :ivar watches: called ten times a second for what only observes, in a thread of its own.
     :ivar ticks: called with the time on the motion clock [s] after the followers' tick; a
         capability adds a call here for as long as it has something to do.
-    :ivar note_goal: called with the identifier of each goal of the node at a controller, before it
-        is sent, so that it does not count as that of somebody else.
+    :ivar note_goal: called with the identifier of each goal of the node at a controller and True,
+        before it is sent, so that it does not count as that of somebody else; with False once it
+        is taken for lost, so that it counts again.
     :ivar made: the capabilities that were made before.
     """
 
@@ -57,7 +58,7 @@ class NodeParts:
     on_error: Callable[[Exception], object]
     watches: set[Callable[[float], object]] = field(default_factory=set)
     ticks: set[Callable[[float], object]] = field(default_factory=set)
-    note_goal: Callable[[bytes], object] = lambda _: None
+    note_goal: Callable[[bytes, bool], object] = lambda *_: None
     made: list[Capability] = field(default_factory=list)
 
     def capability(self, kind: type[C]) -> C | None:

@@ -70,6 +70,7 @@ class ControllerGoal:
         self._agreed = self._refused = False
         self._sent_at, self._asked_at = now, -float('inf')
         self._cancel_at: float | None = None
+        self._ended_at = float('inf')  # when its server has said that it is over [s]
         identifier = GoalInfo().goal_id
         identifier.uuid = list(uuid4().bytes)
         # For what is asked of the controller before it has answered: its answer may be lost.
@@ -86,6 +87,8 @@ class ControllerGoal:
             return 'it refuses to cancel its goal; the request is repeated'
         if self._agreed:
             return 'it has accepted the cancellation, but the goal has not ended yet'
+        if self._cancel_at is None and self._ended_at < float('inf'):
+            return 'it has ended the goal, but its result has not come; it is asked for again'
         return 'cancellation of its goal was requested; the goal has not ended yet'
 
     def overdue(self, now: float) -> float:
@@ -93,8 +96,8 @@ class ControllerGoal:
         if self._cancel_at is not None:
             late = now - self._cancel_at
             return late if self._refused or late > PATIENCE else 0.0
-        late = now - self._sent_at
-        return late if self._handle is None and late > PATIENCE else 0.0
+        late = now - (self._sent_at if self._handle is None else self._ended_at)
+        return late if late > PATIENCE else 0.0
 
     def feedback(self) -> FollowJointTrajectory.Feedback | None:
         """Return the controller's last feedback; None when there is no news."""
@@ -104,13 +107,15 @@ class ControllerGoal:
     def attend(self, now: float, canceling: bool) -> TrajectoryOutcome | None:
         """Do the due work; return the outcome of the goal, None before its end."""
         self._take_cancel_answer(now)  # first, as a result tells of a refusal
+        if self._handle is not None and self._handle.status >= GoalStatus.STATUS_SUCCEEDED:
+            self._ended_at = min(self._ended_at, now)
         outcome = self._rejection() or self._result() or self._loss(now)
         if outcome is None and canceling:
             if self._cancel_at is None:
                 self._cancel_at = now
             self._cancel(now)
         elif outcome is None and self.overdue(now):
-            self._ask_again_for_result(self._unanswered, now)
+            self._ask_again_for_result(self._handle or self._unanswered, now)
         return outcome
 
     def _rejection(self) -> TrajectoryOutcome | None:
@@ -158,7 +163,7 @@ class ControllerGoal:
             canceled = TrajectoryEnd.STOPPED if self._cancel_at is None else TrajectoryEnd.CANCELED
             return TrajectoryOutcome(canceled, text or f'{self._name}: it was canceled')
         end, reason = TrajectoryEnd.REACHED, text or TrajectoryEnd.REACHED.value
-        if answer.status != GoalStatus.STATUS_SUCCEEDED:
+        if answer.status != GoalStatus.STATUS_SUCCEEDED or answer.result.error_code:
             outcome = outcome_of(answer.result.error_code, text)
             end, reason = outcome.end, outcome.reason
             if end is TrajectoryEnd.REACHED:
@@ -178,6 +183,7 @@ class ControllerGoal:
         return self._lost(_ANEW if servers else 'has gone')
 
     def _lost(self, how: str) -> TrajectoryOutcome:
+        self._client.abandon(bytes(self._unanswered.goal_id.uuid))
         return TrajectoryOutcome(
             TrajectoryEnd.STOPPED,
             f'the action {self._name} {how}; whether the arm still moves is not known',

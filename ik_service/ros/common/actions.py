@@ -31,6 +31,9 @@ _DEEP = {f'{service}_service_qos_profile': SERVICE_QOS for service in ('goal', '
 """Room for bursts of goals: of more than 10 at once, rclpy's queues lose some, unanswered."""
 
 
+_UNCANCELED = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING)
+
+
 class ThreadSafeActionClient(ActionClient):
     """
     Client of an action that any thread may use.
@@ -39,7 +42,8 @@ class ThreadSafeActionClient(ActionClient):
     takes in between is dropped as unexpected, and nobody hears of it again.
 
     :param group: the callbacks' group; None for the node's.
-    :param on_send: called with the identifier of each goal before it is sent.
+    :param on_goal: called with the identifier of each goal before it is sent, and True; and of one
+        that is abandoned, and False.
     :ivar name: name of the action.
     """
 
@@ -49,9 +53,10 @@ class ThreadSafeActionClient(ActionClient):
         kind: type,
         name: str,
         group: CallbackGroup | None = None,
-        on_send: Callable[[bytes], object] = lambda _: None,
+        on_goal: Callable[[bytes, bool], object] = lambda *_: None,
     ) -> None:
-        self.name, self._noting, self._on_send = name, threading.RLock(), on_send
+        self.name, self._noting, self._on_goal = name, threading.RLock(), on_goal
+        self._abandoned: set[bytes] = set()
         super().__init__(node, kind, name, callback_group=group, **_DEEP)
 
     def send_goal_async(
@@ -68,7 +73,7 @@ class ThreadSafeActionClient(ActionClient):
         :returns: future handle of the goal.
         """
         goal_uuid = goal_uuid or self._generate_random_uuid()
-        self._on_send(bytes(goal_uuid.uuid))
+        self._on_goal(bytes(goal_uuid.uuid), True)
         with self._noting:
             return super().send_goal_async(goal, feedback_callback, goal_uuid)
 
@@ -88,6 +93,15 @@ class ThreadSafeActionClient(ActionClient):
         """
         with self._noting:
             await super().execute(taken_data)
+        for state in taken_data['status'].status_list if 'status' in taken_data else ():
+            goal = state.goal_info.goal_id
+            if state.status in _UNCANCELED and bytes(goal.uuid) in self._abandoned:
+                ClientGoalHandle(self, goal, None).cancel_goal_async()
+
+    def abandon(self, goal: bytes) -> None:
+        """Cancel a goal from now on whenever a server says that it is active."""
+        self._abandoned.add(goal)
+        self._on_goal(goal, False)
 
     def servers(self) -> frozenset[bytes]:
         """Return the identifiers of all known servers of the action (:func:`publisher_ids`)."""

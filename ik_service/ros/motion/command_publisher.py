@@ -163,10 +163,10 @@ class CommandMonitor(OtherCommanders):
         )
         self._goals = [ControllerGoals(node, action, self.group) for action in actions]
 
-    def note_goal(self, goal: bytes) -> None:
-        """Note the identifier of an own goal, before it is sent to a controller."""
+    def note_goal(self, goal: bytes, own: bool) -> None:
+        """Note the identifier of a goal that is going to be sent to a controller, or was lost."""
         for goals in self._goals:
-            goals.note_own(goal)
+            goals.note_own(goal, own)
 
     def awaited(self) -> bool:
         """Return whether goals of a controller, or its answers, may not be known yet."""

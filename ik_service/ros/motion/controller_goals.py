@@ -50,7 +50,8 @@ class ControllerGoals:
     Monitor of an action for goals of other clients. Safe to share between threads.
 
     A server publishes the states of its goals whenever one changes. A goal is over when a server
-    says so, or when none of the servers that were there when it was noticed is left.
+    says so, or when others have taken the place of those that were there when it was noticed.
+    While there is none it does not count: one that DDS has lost for a time goes on with its goals.
 
     :param action: full name of the action.
     :param group: callback group of the states; needs no thread where :meth:`foreign` is called.
@@ -60,6 +61,7 @@ class ControllerGoals:
         self._node, self._action = node, action
         self._lock = threading.Lock()
         self._own: deque[bytes] = deque(maxlen=_REMEMBERED)
+        self._lost: deque[bytes] = deque(maxlen=_REMEMBERED)
         self._goals: dict[bytes, _Goal] = {}
         self._told: Set[bytes] = frozenset()  # the goals of the last message
         self._gap, self._gap_ends = '', -math.inf
@@ -86,10 +88,14 @@ class ControllerGoals:
             self._count, self._known_from = count, now + _COME
         return now < self._known_from
 
-    def note_own(self, goal: bytes) -> None:
-        """Note the identifier of a goal that this node is going to send."""
+    def note_own(self, goal: bytes, own: bool = True) -> None:
+        """Note a goal that this node is going to send, or does not attend to any more."""
         with self._lock:
-            self._own.append(goal)
+            if own:
+                self._own.append(goal)
+            elif goal in self._own:
+                self._own.remove(goal)
+                self._lost.append(goal)
 
     def note_stall(self, seconds: float) -> None:
         """Note that this process was suspended, so that states of goals may have been lost."""
@@ -98,20 +104,22 @@ class ControllerGoals:
             self._gap_ends = time.monotonic() + _REPEATED
 
     def foreign(self) -> str:
-        """Return a goal of another client that is not over, in words; empty for none."""
+        """Return a goal of another client, or a lost one, that is not over; empty for none."""
         for data, _ in polled(self._states, _QOS.depth):
             self._note(data)
-        if not self._goals:
-            return self._gap if time.monotonic() < self._gap_ends else ''
-        servers, now = self._servers(), time.monotonic()
+        servers, now = self._servers() if self._goals else frozenset(), time.monotonic()
         with self._lock:
-            self._goals = {
-                name: goal
-                for name, goal in self._goals.items()
-                if goal.until > now and (goal.servers or servers) & servers
-            }
-            name = next(iter(self._goals), b'').hex()[:8]
-        return f'a goal of another client at {self._action} ({name})' if name else ''
+            if servers:
+                self._goals = {
+                    name: goal
+                    for name, goal in self._goals.items()
+                    if goal.until > now and (goal.servers or servers) & servers
+                }
+            name = next((name for name in self._goals if name not in self._own), b'')
+            whose = 'that was taken for lost' if name in self._lost else 'of another client'
+        if name and servers:
+            return f'a goal {whose} at {self._action} ({name.hex()[:8]})'
+        return self._gap if now < self._gap_ends else ''
 
     def _servers(self) -> frozenset[bytes]:
         return publisher_ids(self._node, self._states.topic_name)
@@ -125,7 +133,8 @@ class ControllerGoals:
                 if name in states and name not in active:
                     goal.until = min(goal.until, ends)
             # Of a goal that was short, or came during a stall, perhaps only the end is told.
-            new = (active | states.keys() - self._told).difference(self._own, self._goals)
+            ended = states.keys() - self._told - set(self._own)
+            new = (active | ended).difference(self._goals)
             self._told = states.keys()
             if new and len(self._goals) < _REMEMBERED:
                 servers = self._servers()

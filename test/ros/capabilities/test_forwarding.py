@@ -19,7 +19,7 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.harness import until
+from support.harness import PATIENCE, until
 from support.motion.wire import Wire
 from support.ros.cells import CHAIN, NAMES, NODE, READY
 from support.ros.nodes import ended, LATCHED, STEADY
@@ -39,6 +39,7 @@ from ik_service.motion.playback import TrajectoryEnd
 from ik_service.ros.capabilities.forwarding import ControllerGoal, ForwardedPlayback
 from ik_service.ros.capabilities.trajectory_actions import follow_request
 from ik_service.ros.capabilities.trajectory_goals import GoalRefusedError
+from ik_service.ros.common.actions import ThreadSafeActionClient
 
 ACTION = 'arm_controller/follow_joint_trajectory'
 
@@ -479,13 +480,23 @@ class SlowClient:
 
     def __init__(self):
         self.answer, self.results, self.cancellations = Future(), [], []
-        self.goals = []
+        self.goals, self.abandoned, self.known = [], [], [b'server']
 
     def servers(self):
-        return frozenset([b'server'])
+        return frozenset(self.known)
+
+    def abandon(self, goal):
+        self.abandoned.append(goal)
+
+    def accept(self):
+        """Accept the goal; return its handle."""
+        accepted = FollowJointTrajectory.Impl.SendGoalService.Response(accepted=True)
+        handle = ClientGoalHandle(self, GoalInfo().goal_id, accepted)
+        self.answer.set_result(handle)
+        return handle
 
     def server_is_ready(self):
-        return True
+        return bool(self.known)
 
     def send_goal_async(self, goal, feedback_callback, goal_uuid):
         self.goals.append(goal)
@@ -512,10 +523,73 @@ def test_what_was_not_known_before_the_acceptance_is_not_lost():
     client.results[0].set_result(
         FollowJointTrajectory.Impl.GetResultService.Response(status=status)
     )
-    accepted = FollowJointTrajectory.Impl.SendGoalService.Response(accepted=True)
-    client.answer.set_result(ClientGoalHandle(client, GoalInfo().goal_id, accepted))
+    client.accept()
     assert goal.attend(2.7, True) is None
     assert (len(client.cancellations), len(client.results)) == (2, 2)
+
+
+def result_of(status, **fields):
+    """The answer of a controller to the request for a result."""
+    result = FollowJointTrajectory.Result(**fields)
+    return FollowJointTrajectory.Impl.GetResultService.Response(status=status, result=result)
+
+
+def test_a_result_that_was_lost_is_asked_for_again_once_the_goal_is_known_to_be_over():
+    client = SlowClient()
+    goal = ControllerGoal(client, FollowJointTrajectory.Goal(), 0.0, lambda: None)
+    handle = client.accept()
+    for now in (0.1, 60.0):
+        assert goal.attend(now, False) is None
+    assert len(client.results) == 1
+    handle._status = GoalStatus.STATUS_SUCCEEDED
+    assert goal.attend(60.1, False) is None
+    assert not goal.overdue(60.1)
+    assert goal.attend(64.0, False) is None
+    assert goal.overdue(64.0) > 3.0
+    assert 'its result has not come' in goal.waiting_for
+    client.results[1].set_result(result_of(GoalStatus.STATUS_SUCCEEDED))
+    assert goal.attend(64.1, False).end is TrajectoryEnd.REACHED
+
+
+def test_an_error_code_of_a_controller_is_no_success():
+    client = SlowClient()
+    goal = ControllerGoal(client, FollowJointTrajectory.Goal(), 0.0, lambda: None)
+    client.accept()
+    assert goal.attend(0.1, False) is None
+    client.results[0].set_result(
+        result_of(GoalStatus.STATUS_SUCCEEDED, error_code=-5, error_string='beside it')
+    )
+    outcome = goal.attend(0.2, False)
+    assert (outcome.end, outcome.reason) == (TrajectoryEnd.OFF_GOAL, 'beside it')
+
+
+def test_a_goal_is_abandoned_where_its_controller_has_gone():
+    client = SlowClient()
+    goal = ControllerGoal(client, FollowJointTrajectory.Goal(), 0.0, lambda: None)
+    client.known.clear()
+    assert goal.attend(1.0, False) is None
+    assert not client.abandoned
+    assert 'has gone' in goal.attend(5.0, False).reason
+    assert client.abandoned == [bytes(goal._unanswered.goal_id.uuid)]
+
+
+def test_an_abandoned_goal_that_arrives_after_all_is_canceled(bench):
+    controller, told = StandInController(bench, NAMES, READY), []
+    client = ThreadSafeActionClient(
+        bench.node, FollowJointTrajectory, ACTION, on_goal=lambda *goal: told.append(goal)
+    )
+    try:
+        assert client.wait_for_server(PATIENCE)
+        identifier = GoalInfo().goal_id
+        identifier.uuid = [7] * 16
+        client.abandon(bytes(identifier.uuid))
+        goal = FollowJointTrajectory.Goal(trajectory=smooth(seconds=60.0))
+        client.send_goal_async(goal, goal_uuid=identifier)
+        until(lambda: controller.canceled, what='the cancellation')
+        assert told == [(bytes([7] * 16), False), (bytes([7] * 16), True)]
+    finally:
+        client.destroy()
+        controller.close()
 
 
 def test_a_goal_that_waits_for_the_arm_to_rest_is_checked_again_from_there():

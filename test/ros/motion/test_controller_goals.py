@@ -102,6 +102,28 @@ def test_own_goals_do_not_count(action):
     action.until_noted(0)
 
 
+def test_an_own_goal_that_was_taken_for_lost_counts_as_long_as_it_goes_on(action):
+    server = action.server()
+    action.goals.note_own(bytes([1] * 16))
+    server.publish(states((1, EXECUTING), (2, EXECUTING)))
+    action.until_noted(2)
+    server.publish(states((1, EXECUTING), (2, ABORTED)))
+    action.until_noted(0)
+    action.goals.note_own(bytes([1] * 16), False)
+    assert 'a goal that was taken for lost at /arm/' in action.goals.foreign()
+    server.publish(states((1, ABORTED)))
+    action.until_noted(0)
+
+
+def test_goals_of_a_server_that_was_not_seen_for_a_time_go_on(action, monkeypatch):
+    action.server().publish(states((1, EXECUTING)))
+    action.until_noted(1)
+    with monkeypatch.context() as away:
+        away.setattr(action.goals, '_servers', frozenset)
+        action.until_noted(0)
+    action.until_noted(1)
+
+
 def test_a_server_says_nothing_of_the_goals_of_another_one_and_loses_its_own(action):
     old, new = action.server(), None
     old.publish(states((1, EXECUTING)))
