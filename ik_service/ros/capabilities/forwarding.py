@@ -83,12 +83,12 @@ class ControllerGoal:
         """Awaited event."""
         if self._handle is None:
             return 'it has not yet accepted the goal'
+        if self._ended_at < float('inf'):
+            return 'it has ended the goal, but its result has not come; it is asked for again'
         if self._refused:
             return 'it refuses to cancel its goal; the request is repeated'
         if self._agreed:
             return 'it has accepted the cancellation, but the goal has not ended yet'
-        if self._cancel_at is None and self._ended_at < float('inf'):
-            return 'it has ended the goal, but its result has not come; it is asked for again'
         return 'cancellation of its goal was requested; the goal has not ended yet'
 
     def overdue(self, now: float) -> float:
@@ -180,19 +180,19 @@ class ControllerGoal:
         self._missing_since = self._missing_since or now
         if now - self._missing_since <= PATIENCE:
             return None
+        self._client.abandon(bytes(self._unanswered.goal_id.uuid))
         return self._lost(_ANEW if servers else 'has gone')
 
     def _lost(self, how: str) -> TrajectoryOutcome:
-        self._client.abandon(bytes(self._unanswered.goal_id.uuid))
         return TrajectoryOutcome(
             TrajectoryEnd.STOPPED,
             f'the action {self._name} {how}; whether the arm still moves is not known',
         )
 
     def _cancel(self, now: float) -> None:
-        """Ask for the cancellation until the controller agrees, and then for the result."""
+        """Ask for the cancellation, and for the result once the controller agrees or has ended."""
         handle = self._handle or self._unanswered
-        if self._agreed:
+        if self._agreed or self._ended_at < float('inf'):
             self._ask_again_for_result(handle, now)
         elif now - self._asked_at >= _RETRY:
             self._asked_at = now

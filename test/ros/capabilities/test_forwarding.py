@@ -534,21 +534,21 @@ def result_of(status, **fields):
     return FollowJointTrajectory.Impl.GetResultService.Response(status=status, result=result)
 
 
-def test_a_result_that_was_lost_is_asked_for_again_once_the_goal_is_known_to_be_over():
+@pytest.mark.parametrize('canceling', [False, True], ids=['', 'where no cancellation is answered'])
+def test_a_result_that_was_lost_is_asked_for_again_once_the_goal_is_known_to_be_over(canceling):
     client = SlowClient()
     goal = ControllerGoal(client, FollowJointTrajectory.Goal(), 0.0, lambda: None)
     handle = client.accept()
     for now in (0.1, 60.0):
-        assert goal.attend(now, False) is None
+        assert goal.attend(now, canceling) is None
     assert len(client.results) == 1
     handle._status = GoalStatus.STATUS_SUCCEEDED
-    assert goal.attend(60.1, False) is None
-    assert not goal.overdue(60.1)
-    assert goal.attend(64.0, False) is None
+    for now in (60.1, 64.0):
+        assert goal.attend(now, canceling) is None
     assert goal.overdue(64.0) > 3.0
     assert 'its result has not come' in goal.waiting_for
     client.results[1].set_result(result_of(GoalStatus.STATUS_SUCCEEDED))
-    assert goal.attend(64.1, False).end is TrajectoryEnd.REACHED
+    assert goal.attend(64.1, canceling).end is TrajectoryEnd.REACHED
 
 
 def test_an_error_code_of_a_controller_is_no_success():
