@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+import threading
 from typing import Any
 from uuid import uuid4
 
@@ -224,7 +225,8 @@ class ControllerGoal:
         self._on_news()
 
 
-_REPLACED = 'a newer trajectory has replaced it'
+REPLACED = 'a newer trajectory has replaced it'
+"""Reason of the end of a goal that came before another one."""
 
 
 class ForwardedPlayback(Playback):
@@ -258,6 +260,8 @@ class ForwardedPlayback(Playback):
         self._goal: ControllerGoal | None = None
         self._missing_since: float | None = None
         self._replaces, self._replaced, self._waited = replaces, False, False
+        # Held while a goal is sent: that of one that was replaced must not be sent afterwards.
+        self._sending = threading.Lock() if replaces is None else replaces._sending
         self._canceling, self._stop_reason, self._stop_end = False, '', TrajectoryEnd.STOPPED
         self._check()
         self._reservations: dict[FollowerInterface, Reservation] = {}
@@ -288,7 +292,8 @@ class ForwardedPlayback(Playback):
         if self.outcome is not None:
             return
         if self._goal is None:
-            outcome = self._begin(now)
+            with self._sending:
+                outcome = self._begin(now)
             self._waited = True
         else:
             outcome = self._goal.attend(now, self._canceling)
@@ -330,7 +335,7 @@ class ForwardedPlayback(Playback):
         if self._canceling:
             return CANCELED_EARLY
         if self._replaced:
-            return preempted(_REPLACED)
+            return preempted(REPLACED)
         servers = len(self._client.servers())
         # Each of several would take it and move the arm, of which one answer alone is heard.
         several = servers > 1 and self.following.follower.settings.exclusive
@@ -416,7 +421,7 @@ class ForwardedPlayback(Playback):
 
     def _end(self, outcome: TrajectoryOutcome) -> None:
         if self._replaced and outcome.end not in (TrajectoryEnd.REACHED, TrajectoryEnd.CANCELED):
-            outcome = preempted(f'{_REPLACED}; {self._name}: {outcome.reason}')
+            outcome = preempted(f'{REPLACED}; {self._name}: {outcome.reason}')
         if self._stop_reason and outcome.end is not TrajectoryEnd.REACHED:
             reason = self._stop_reason
             if outcome.end is TrajectoryEnd.STOPPED:

@@ -20,7 +20,7 @@ from ik_service.motion.playback import TrajectoryEnd, TrajectoryOutcome
 from ik_service.paths.timing import clock_rates
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.capabilities.capability import Capability, NodeParts
-from ik_service.ros.capabilities.forwarding import ForwardedPlayback
+from ik_service.ros.capabilities.forwarding import ForwardedPlayback, REPLACED
 from ik_service.ros.capabilities.playback import CommandedPlayback, follower_for, Playback
 from ik_service.ros.capabilities.trajectory_goals import (
     CANCELED_EARLY,
@@ -321,7 +321,7 @@ class TrajectoryActions(Capability):
             raise GoalRefusedError(TrajectoryEnd.REFUSED, reason)
         trajectory = request.trajectory
         following = follower_for(followers, trajectory.joint_names)
-        replaces = self._replaceable(following) if replacing else None
+        replaces = self._replaceable(following, request.asked_at) if replacing else None
         playback: Playback
         if self._action:
             before = replaces if isinstance(replaces, ForwardedPlayback) else None
@@ -338,11 +338,19 @@ class TrajectoryActions(Capability):
         )
         return playback
 
-    def _replaceable(self, following: FollowerInterface) -> Playback | None:
-        """Return the active trajectory that a new one may replace; None for none."""
+    def _replaceable(self, following: FollowerInterface, asked_at: float) -> Playback | None:
+        """
+        Return the active trajectory that a new one may replace; None for none.
+
+        :raises GoalRefusedError: that was asked for later: threads have changed the order.
+        """
         motion_goal = following.follower.goal
-        playbacks = [goal.playback for goal in tuple(self._goals)]
-        return next((p for p in playbacks if p is not None and p.motion_goal is motion_goal), None)
+        for goal in tuple(self._goals):
+            if goal.playback is not None and goal.playback.motion_goal is motion_goal:
+                if goal.handle.asked_at > asked_at:
+                    raise GoalRefusedError(TrajectoryEnd.PREEMPTED, REPLACED)
+                return goal.playback
+        return None
 
     def _clock(self) -> int:
         return self._node.get_clock().now().nanoseconds

@@ -118,12 +118,15 @@ class GoalHandle(ServerGoalHandle):
     """
     Handle of an accepted goal.
 
-    :ivar asked_at: when it was accepted, on the monotonic clock [s].
+    :ivar asked_at: when its request was taken, on the monotonic clock [s]: requests are taken in
+        their order, but threads may process them in another one.
     """
 
-    def __init__(self, server: ActionServer, info: GoalInfo, goal: object) -> None:
+    def __init__(
+        self, server: ActionServer, info: GoalInfo, goal: object, asked_at: float
+    ) -> None:
         super().__init__(server, info, goal)
-        self.asked_at = time.monotonic()
+        self.asked_at = asked_at
 
 
 class DeferredActionServer(ActionServer):
@@ -167,12 +170,19 @@ class DeferredActionServer(ActionServer):
             )
         )
 
-    async def _execute_goal_request(self, request: _Request) -> None:
-        header, message = request
+    def take_data(self) -> Any:  # noqa: ANN401 - rclpy has no type for it
+        """Take requests, and note when those of goals are taken."""
+        data = super().take_data()
+        if 'goal' in data:
+            data['goal'] = (*data['goal'], time.monotonic())
+        return data
+
+    async def _execute_goal_request(self, request: tuple[Any, Any, float]) -> None:
+        header, message, asked_at = request
         info = GoalInfo(goal_id=message.goal_id, stamp=self._node.get_clock().now().to_msg())
         with self._lock:
             new = not self._handle.goal_exists(info)
-            handle = GoalHandle(self, info, message.goal) if new else None
+            handle = GoalHandle(self, info, message.goal, asked_at) if new else None
         if handle is not None:
             key = bytes(info.goal_id.uuid)
             self._goal_handles[key], self._result_futures[key] = handle, Future()

@@ -1,7 +1,9 @@
 """Trajectories that are passed on to a controller, a stand-in of its action, and its faults."""
 
 import re
+import threading
 import time
+from types import SimpleNamespace
 
 from action_msgs.msg import GoalInfo, GoalStatus
 from action_msgs.srv import CancelGoal
@@ -37,7 +39,7 @@ from support.ros.worlds import crane_arm
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.motion.playback import TrajectoryEnd
 from ik_service.ros.capabilities.forwarding import ControllerGoal, ForwardedPlayback
-from ik_service.ros.capabilities.trajectory_actions import follow_request
+from ik_service.ros.capabilities.trajectory_actions import follow_request, TrajectoryActions
 from ik_service.ros.capabilities.trajectory_goals import GoalRefusedError
 from ik_service.ros.common.actions import ThreadSafeActionClient
 
@@ -616,6 +618,40 @@ def passed_on(trajectory, wire, client, replaces=None):
     playback = ForwardedPlayback(request, following, client, lambda: None, delays, replaces)
     playback.attend(wire.real)
     return playback
+
+
+def test_a_goal_that_is_replaced_while_it_is_sent_is_not_sent_after_the_newer_one(monkeypatch):
+    wire, client = Wire('joint_command'), SlowClient()
+    wire.followers.on_joint_states(JointState(name=NAMES, position=READY.tolist()))
+    older, newer = message([3.0], [READY]), message([2.0], [READY])
+    request = follow_request(FollowJointTrajectory.Goal(trajectory=older))
+    first = ForwardedPlayback(
+        request, wire.followers.default, client, lambda: None, FaultLogger(str)
+    )
+    thread = threading.Thread(target=passed_on, args=(newer, wire, client, first))
+
+    def replaced_meanwhile():
+        monkeypatch.undo()
+        thread.start()
+        until(lambda: first._replaced, what='the newer one')
+        thread.join(0.2)  # it waits for the older one
+        return True
+
+    monkeypatch.setattr(client, 'server_is_ready', replaced_meanwhile)
+    first.attend(wire.real)
+    thread.join()
+    assert [goal.trajectory for goal in client.goals] == [older, newer]
+
+
+def test_goals_that_threads_begin_in_another_order_do_not_replace_newer_ones():
+    running, following = SimpleNamespace(motion_goal=object()), SimpleNamespace()
+    following.follower = SimpleNamespace(goal=running.motion_goal)
+    goal = SimpleNamespace(playback=running, handle=SimpleNamespace(asked_at=2.0))
+    actions = SimpleNamespace(_goals=[goal])
+    assert TrajectoryActions._replaceable(actions, following, 3.0) is running
+    with pytest.raises(GoalRefusedError, match='a newer trajectory has replaced it') as refused:
+        TrajectoryActions._replaceable(actions, following, 1.0)
+    assert refused.value.outcome.end is TrajectoryEnd.PREEMPTED
 
 
 @pytest.mark.parametrize(('seconds', 'ahead'), [(3.5, 0.0), (0.2, 3.0)])
