@@ -261,7 +261,8 @@ class ForwardedPlayback(Playback):
         self._missing_since: float | None = None
         self._replaces, self._replaced, self._waited = replaces, False, False
         # Held while a goal is sent: that of one that was replaced must not be sent afterwards.
-        self._sending = threading.Lock() if replaces is None else replaces._sending
+        own = threading.Lock()
+        self._sending: threading.Lock = own if replaces is None else replaces._sending
         self._canceling, self._stop_reason, self._stop_end = False, '', TrajectoryEnd.STOPPED
         self._check()
         self._reservations: dict[FollowerInterface, Reservation] = {}
