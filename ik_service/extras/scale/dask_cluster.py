@@ -32,7 +32,7 @@ from ik_service.extras.scale.targets import (
 )
 
 if TYPE_CHECKING:
-    from distributed import as_completed, Client, Worker
+    from distributed import as_completed, Client, Future, Worker
 
 
 _Reader = Callable[[int, int], np.ndarray]
@@ -202,7 +202,7 @@ def solve_on_cluster(
         # One key of the graph, so that it goes to each worker once, and again if that is lost.
         sent = dask.delayed(work, name=f'work-{uuid.uuid4().hex}', traverse=False)
         solve = dask.delayed(_solve_chunks, pure=False)  # never the result of an earlier call
-        sizes = task_sizes(len(missing), sum(client.nthreads().values()))
+        sizes = task_sizes(len(missing), sum(_workers_of(client).values()))
         store = str(results.path), results.attributes['id']
         parts = np.split(np.array(missing), np.cumsum(sizes)[:-1])
         for count in _collect(client, [solve(part, sent, *store, chosen) for part in parts]):
@@ -210,10 +210,14 @@ def solve_on_cluster(
 
 
 def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
-    """Chunks of each task: many at first as workers pause between tasks, few at the end."""
+    """
+    Chunks of each task: many at first as workers pause between tasks, few at the end.
+
+    :param places: threads of all workers; 0 where all have ended, and others may come.
+    """
     sizes = []
     while chunks:
-        sizes.append(min(max(chunks // (2 * places), 1), _LONGEST_TASK))
+        sizes.append(min(max(chunks // (2 * max(places, 1)), 1), _LONGEST_TASK))
         chunks -= sizes[-1]
     return tuple(sizes)
 
@@ -222,8 +226,9 @@ def _collect(client: Client, tasks: list[object]) -> Iterator[int]:
     """Yield results of tasks, as they end; then cancel the unfinished ones."""
     from distributed import as_completed
 
-    futures = client.compute(tasks, optimize_graph=False)
+    futures: list[Future] = []
     try:
+        futures = client.compute(tasks, optimize_graph=False)
         # The default loop is that of the client made last, which need not be this one.
         ended = as_completed(futures, loop=client.loop, with_results=True)
         while not ended.is_empty():

@@ -241,6 +241,10 @@ def program(name, *words):
                 os.killpg(process.pid, signal.SIGKILL)
 
 
+def test_tasks_are_made_while_killed_workers_have_not_come_back_yet():
+    assert sum(dask_cluster.task_sizes(10, 0)) == 10
+
+
 def test_task_that_the_cluster_has_lost_is_no_endless_wait(monkeypatch):
     monkeypatch.setattr(dask_cluster, '_PATIENCE', 0.3)
     with cluster(n_workers=1, processes=False) as client:
