@@ -156,6 +156,13 @@ def test_an_invalid_robot_or_file_is_reported_before_any_process_starts(
     assert 'Starting' not in captured.out
 
 
+def test_package_folders_that_do_not_exist_are_named(monkeypatch, capsys):
+    pytest.importorskip('rclpy')
+    monkeypatch.setenv('ROS_DOMAIN_ID', '999')  # ends it before any process starts
+    assert ik_demo(['--once', '--package-dirs', '/nowhere']) != 0
+    assert "Note      package_dirs: there is no folder '/nowhere'\n" in capsys.readouterr().out
+
+
 def test_missing_ros_is_reported(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, 'rclpy', None)
     assert ik_demo(['--once']) == 1

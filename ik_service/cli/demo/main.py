@@ -20,6 +20,7 @@ from ik_service.cli.demo.poses import box_between, out_of_reach, postures, squar
 from ik_service.cli.demo.text import clear_progress, progress, robot_text, say
 from ik_service.cli.parser import Parser
 from ik_service.cli.solve.options import add_description_options, described_robot
+from ik_service.cli.solve.request import notes_about_robot
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.option_values import checked_option
 from ik_service.common.resources import require_ros, urdf_path
@@ -172,6 +173,8 @@ def _run(arguments: Sequence[str]) -> int:
     }
     start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
     say(robot_text(chain, urdf))
+    for note in notes_about_robot(chain):
+        say(f'Note      {note}')
     with ros_domain() as domain:
         say(f'ROS       {domain}')
         with (
