@@ -19,6 +19,8 @@ from ik_service.model.geometry.mesh_files import collada_unit, MeshError, MeshFi
 LARGEST_FILE = 100 * 2**20  # longest mesh file that is read [byte]
 LARGEST_SUM = 500 * 2**20  # length of all mesh files of a robot together [byte]
 
+_LFS_POINTER = b'version https://git-lfs.github.com/spec/'  # start of one, by the specification
+
 _GLTF = ('.glb', '.gltf')
 _FORMATS = ('.stl', '.obj', '.dae', '.ply', '.off', *_GLTF)
 
@@ -69,6 +71,12 @@ class MeshReader:
         return Mesh(vertices * scales, triangles)
 
     def _counted(self, path: Path, data: bytes) -> bytes:
+        if data.startswith(_LFS_POINTER):
+            raise MeshError(
+                path,
+                'is not there: it, or a file that it names, is a pointer of Git LFS to the '
+                'content; `git lfs pull` in its repository fetches that',
+            )
         self._sum += len(data)
         if self._sum > LARGEST_SUM:
             raise MeshError(

@@ -61,6 +61,14 @@ def test_a_mesh_is_read_once(tmp_path):
     assert len(reader.read(file).triangles) == 12
 
 
+@pytest.mark.parametrize('suffix', ['stl', 'dae', 'gltf'])
+def test_a_pointer_of_git_lfs_is_named_with_what_fetches_its_content(tmp_path, suffix):
+    pointer = f'version https://git-lfs.github.com/spec/v1\noid sha256:{"0" * 64}\nsize 9\n'
+    (tmp_path / f'a.{suffix}').write_text(pointer)
+    with pytest.raises(MeshError, match=f'a.{suffix} is not there: .* pointer .* `git lfs pull`'):
+        MeshReader(tmp_path / 'arm.urdf').read(MeshFile(f'a.{suffix}', (1.0, 1.0, 1.0)))
+
+
 @pytest.mark.parametrize('suffix', ['glb', 'gltf', 'GLB'])
 def test_gltf_is_read_and_scaled(tmp_path, suffix):
     path = tmp_path / f'a.{suffix}'
