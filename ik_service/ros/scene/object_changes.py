@@ -166,16 +166,21 @@ def attached_world(world: World, message: AttachedCollisionObject, placing: Plac
 def _removed(world: World, name: str) -> World:
     if not name:
         return world.with_all({}, world.attached)
-    if name in world.attached:
-        raise ArgumentError(
-            'operation',
-            f'cannot be REMOVE for an object that is attached to '
-            f'{quote(world.attached[name].link)}; detach it first',
-        )
+    _check_detached(world, name, 'REMOVE')
     return world.without(name)
 
 
+def _check_detached(world: World, name: str, operation: str) -> None:
+    if name in world.attached:
+        raise ArgumentError(
+            'operation',
+            f'cannot be {operation} for an object that is attached to '
+            f'{quote(world.attached[name].link)}; detach it first',
+        )
+
+
 def _moved(world: World, message: CollisionObject, placing: Placing) -> World:
+    _check_detached(world, message.id, 'MOVE')
     old = world.objects.get(message.id)
     if old is None:
         raise UnknownObjectError(message.id, world.objects)

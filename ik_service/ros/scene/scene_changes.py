@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -54,7 +55,9 @@ def apply_scene(scene: PlanningScene, draft: WorldDraft) -> list[str]:
     _change_settings(scene, draft, whole)
     _change_state(scene.robot_state, draft)
     matrix = scene.allowed_collision_matrix
-    if whole or matrix.entry_names or matrix.default_entry_names:
+    entries = (*matrix.entry_names, *matrix.entry_values)
+    defaults = (*matrix.default_entry_names, *matrix.default_entry_values)
+    if whole or entries or defaults:
         draft.world = draft.world.with_allowed(_allowed(matrix, draft.remarks))
     if whole or scene.link_padding or scene.link_scale:
         before = NO_PADDING if whole else draft.world.padding
@@ -62,6 +65,7 @@ def apply_scene(scene: PlanningScene, draft: WorldDraft) -> list[str]:
     if whole or scene.object_colors:
         colors: Mapping[str, Color] = {} if whole else draft.world.colors
         draft.world = draft.world.with_colors({**colors, **_colors(scene.object_colors)})
+    draft.remarks += _named_twice(scene)
     if whole:
         draft.drop([*draft.world.objects])
     for number, message in enumerate(scene.world.collision_objects):
@@ -105,11 +109,14 @@ def _fixed_frames(
             raise ArgumentError(
                 f'{field}.child_frame_id', f'{quote(frame)} is not a valid frame name'
             )
-        with _naming(field):
-            T = matrix_from_transform(transform.transform, field)
-            is_link = draft.measured is not None and draft.measured.arm.has_link(frame)
-            if frame != parent and not is_link:
+        T = matrix_from_transform(transform.transform, field)
+        is_link = draft.measured is not None and draft.measured.arm.has_link(frame)
+        if frame != parent and not is_link:
+            with _naming(field):
                 fixed[frame] = draft.placing.in_root(parent, T)
+        elif frame != parent or not np.array_equal(T, np.eye(4)):  # MoveIt sends its own frame
+            why = 'a link of the robot' if is_link else 'its own parent'
+            draft.remarks.append(f'{field} is not used: {quote(frame)} is {why}')
     return fixed
 
 
@@ -153,7 +160,9 @@ def _change_attached(message: AttachedCollisionObject, draft: WorldDraft) -> Non
 def _change_object(message: CollisionObject, draft: WorldDraft) -> None:
     name = message.id
     if operation_of(message) == REMOVE and name and name not in draft.world.objects:
-        draft.remarks.append(f'{quote(name)} is not in the world, and need not be removed')
+        held = draft.world.attached.get(name)
+        stays = f'; it stays attached to {quote(held.link)}, until it is detached' if held else ''
+        draft.remarks.append(f'{quote(name)} is not in the world, and need not be removed{stays}')
         return
     draft.change(message)
 
@@ -196,6 +205,25 @@ def _padding(scene: PlanningScene, before: LinkPadding, draft: WorldDraft) -> Li
             for link in links:
                 draft.placing.check_link(link)
     return LinkPadding({**before.padding, **padding}, {**before.scale, **scale})
+
+
+def _named_twice(scene: PlanningScene) -> list[str]:
+    """Return a remark on each field that has several values for one name."""
+    fields = {
+        'link_padding': [message.link_name for message in scene.link_padding],
+        'link_scale': [message.link_name for message in scene.link_scale],
+        'object_colors': [message.id for message in scene.object_colors],
+        'fixed_frame_transforms': [
+            message.child_frame_id.lstrip('/') for message in scene.fixed_frame_transforms
+        ],
+    }
+    counts = {field: Counter(names) for field, names in fields.items()}
+    return [
+        f'{field} has {count} values for {quote(name)}; the last one counts'
+        for field, names in counts.items()
+        for name, count in names.most_common(1)
+        if count > 1
+    ]
 
 
 def _colors(messages: Sequence[ObjectColor]) -> dict[str, Color]:

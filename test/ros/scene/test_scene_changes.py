@@ -159,7 +159,7 @@ def test_attach_and_remove_from_the_world_as_in_moveits_tutorial(scenes):
     gone = CollisionObject(id='box', operation=REMOVE)
     scenes.put(gone, attached=[attached('box', 'hand')])
     assert (list(scenes.world.objects), list(scenes.world.attached)) == ([], ['box'])
-    assert 'need not be removed' in scenes.log[-1]
+    assert 'need not be removed; it stays attached to ' in scenes.log[-1]
     scenes.put(ball('box', (0.7, 0.0, 0.0)), attached=[by_name('box', 'hand', REMOVE)])
     assert (list(scenes.world.objects), list(scenes.world.attached)) == (['box'], [])
     np.testing.assert_allclose(scenes.world.objects['box'].pose, at(0.7))
@@ -224,6 +224,34 @@ def test_fixed_frames_count_where_tf_knows_none(scenes):
     (told,) = scenes.get().fixed_frame_transforms  # neither a link nor its own parent is one
     assert (told.child_frame_id, told.header.frame_id) == ('shelf', 'base')
     assert told.transform.translation.x == 2.0
+    assert scenes.log == ["fixed_frame_transforms[2] is not used: 'hand' is a link of the robot"]
+
+
+def test_of_several_values_for_one_name_the_last_one_counts_and_is_remarked(scenes):
+    scenes.put(
+        link_padding=[LinkPadding(link_name='hand', padding=each) for each in (0.1, 0.2)],
+        link_scale=[LinkScale(link_name='hand', scale=each) for each in (1.5, 2.0)],
+        object_colors=[ObjectColor(id='lamp'), ObjectColor(id='lamp', color=RED)],
+        fixed_frame_transforms=[fixed('shelf', 1.0), fixed('/shelf', 2.0)],
+    )
+    assert (scenes.world.padding.padding['hand'], scenes.world.padding.scale['hand']) == (0.2, 2.0)
+    assert scenes.world.colors['lamp'] == (1.0, 0.0, 0.0, 1.0)
+    assert scenes.get().fixed_frame_transforms[0].transform.translation.x == 2.0
+    assert scenes.log == [
+        f'{field} has 2 values for {name}; the last one counts'
+        for field, name in (
+            ('link_padding', "'hand'"),
+            ('link_scale', "'hand'"),
+            ('object_colors', "'lamp'"),
+            ('fixed_frame_transforms', "'shelf'"),
+        )
+    ]
+
+
+def test_an_attached_object_is_not_moved_before_it_is_detached(scenes):
+    scenes.put(attached=[attached('cup', 'hand')])
+    assert not scenes.apply(diff(ball('cup', operation=MOVE)))
+    assert "cannot be MOVE for an object that is attached to 'hand'" in scenes.log[-1]
 
 
 def test_a_zero_quaternion_is_no_rotation_and_remarked(scenes):
@@ -316,6 +344,12 @@ def faulty():
     defaults.allowed_collision_matrix.default_entry_names = ['x']
     yield defaults, 'default_entry_values'
     yield diff(ball('x'), allowed_collision_matrix=matrix(['x', 'x'])), 'twice'
+    nameless = diff(ball('x'), allowed_collision_matrix=matrix([]))
+    nameless.allowed_collision_matrix.entry_values = [AllowedCollisionEntry(enabled=[True])]
+    yield nameless, 'entry_values'
+    valued = diff(ball('x'), allowed_collision_matrix=matrix([]))
+    valued.allowed_collision_matrix.default_entry_values = [True]
+    yield valued, 'default_entry_values'
 
 
 @pytest.mark.parametrize(('scene', 'word'), [*faulty()])
