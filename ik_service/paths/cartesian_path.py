@@ -248,10 +248,19 @@ LONGEST_STEP = 0.01
 _NEAR = TOLERANCE  # distance from the lines between rows [m] above which there are more rows
 _FAR = 1e-3  # distance from the lines between rows [m] above which the path ends, as with MoveIt
 _FINER, _ROUNDS = 4.0, 4  # factor between the steps of rounds, and their number
-# Reasons for the end of a path that are no matter of the spacing of its rows, and those that may
-# be one even where they are close: near a singular posture joints move fast.
-_FINAL = (PathStatus.UNREACHABLE, PathStatus.TIMED_OUT)
-_RESOLVED = (PathStatus.SUCCESS, PathStatus.SINGULARITY, PathStatus.TOO_FAR)
+# The reason for the end of a path that is no matter of the spacing of its rows, and those that may
+# be one even where they are close: near a singular posture joints move fast. Some searches end
+# sooner where the rows are closer.
+_FINAL = PathStatus.UNREACHABLE
+_RESOLVED = (
+    PathStatus.SUCCESS,
+    PathStatus.SINGULARITY,
+    PathStatus.TOO_FAR,
+    PathStatus.TIMED_OUT,
+)
+# Rows from the start on in which self-motions lead only so far: past a limit that ends a path
+# there, closer rows may lead.
+_FEW = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,7 +371,7 @@ def cartesian_path(
         # A path that leaves its lines between rows yields to one that ends up to a row earlier.
         allowed = 0.0 if near else row
         good = near and newer.reason in ('', search.fault)
-        if good or status in _FINAL or (near and not gained and status not in _RESOLVED):
+        if good or status is _FINAL or (near and not gained and status not in _RESOLVED):
             break
         step /= _FINER
     assert found is not None
@@ -416,6 +425,8 @@ class _Search:
         if jump is not None:
             q, obstacle = q[: jump.row], jump.text
         curve, bodies, status = self._curve(q), None, result.status
+        if result.end.redundant and result.reached <= _FEW:
+            status = PathStatus.TOO_FAR
         beside = self._beside(curve)
         far = beside > _FAR
         if far.any():

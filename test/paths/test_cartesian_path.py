@@ -26,7 +26,7 @@ from ik_service.paths.cartesian_path import (
     straight_lines,
 )
 from ik_service.paths.preparation import PathKernels
-from ik_service.paths.search.path_solver import PathOptions
+from ik_service.paths.search.path_solver import PathOptions, solve_path
 from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_limits import timing_limits
 
@@ -124,7 +124,7 @@ def compared(chain, seed, jerk):
 
 def line_of_panda(q, shift, step=0.01, max_step=0.1):
     """The path of its tip along one line (3,) [m], in rows of a step [m]."""
-    chain = arm('panda')
+    chain, q = arm('panda'), np.asarray(q)
     end = chain.forward(q)
     end[:3, 3] += shift
     options = PathOptions(max_step=max_step, timeout=60.0)
@@ -155,6 +155,26 @@ def test_rows_become_closer_while_that_leads_farther_than_to_a_limit():
     q = generator.uniform(np.maximum(chain.lower, -2.0), np.minimum(chain.upper, 2.0)).round(2)
     path = line_of_panda(q, generator.uniform(-0.3, 0.3, 3).round(2))
     assert path.progress > 0.046  # not 0.0432
+
+
+def test_closer_rows_lead_past_a_limit_at_the_start():
+    path = line_of_panda([-0.98, -0.33, 0.43, -3.0718, 0.37, 2.13, 2.17], (-0.02, 0.09, -0.09))
+    assert path.fraction == 1.0
+
+
+def test_closer_rows_are_tried_in_the_time_that_a_search_has_left(monkeypatch):
+    searches = []
+
+    def slow_at_first(chain, poses, seed, options, collisions):
+        searches.append(options.timeout)
+        if len(searches) == 1:
+            options = replace(options, timeout=1e-9)
+        return solve_path(chain, poses, seed, options, collisions=collisions)
+
+    monkeypatch.setattr(lines, 'solve_path', slow_at_first)
+    path = line_of_panda(HOME, (0.0, 0.1, 0.0))
+    assert path.fraction == 1.0
+    assert len(searches) == 2
 
 
 @pytest.mark.parametrize('kind', ['chain', 'tree'])
