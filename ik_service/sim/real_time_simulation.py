@@ -127,7 +127,7 @@ Longest time that one step simulates, unless the period is long [s]: nothing lea
 process was suspended.
 """
 
-_GAP = 0.1  # time without commands that separates two streams of them [s]
+_GAP = 0.5  # time without commands that separates two streams: longer than one stalls for [s]
 
 _LONGEST_IGNORED = 2.5
 """Longest time for which the stream of commands that a reset interrupted is ignored [s]."""

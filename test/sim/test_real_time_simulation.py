@@ -133,6 +133,20 @@ def test_reset_brings_the_arm_back_and_drops_delayed_messages():
     assert {tuple(state.positions) for state in states} == {(0.0, 0.0)}
 
 
+def test_a_stream_that_a_reset_interrupts_and_that_stalls_leaves_the_arm_where_it_started():
+    rig = Rig()
+    rig.send(1.0, 1.0)
+    rig.tick(20)
+    rig.simulation.reset(rig.now)
+    for stall in (1, 30, 1):
+        rig.tick(stall)
+        rig.send(1.0, 1.0)
+    assert rig.tick(20)[-1].positions.tolist() == [0.0, 0.0]
+    rig.tick(60)
+    rig.send(1.0, 1.0)  # another stream
+    assert rig.tick(20)[-1].positions == pytest.approx([0.2, 0.2])
+
+
 def test_a_share_of_the_states_is_lost():
     rig = Rig(lost_states=0.5)
     assert len(rig.tick(400)) == pytest.approx(200, abs=40)
