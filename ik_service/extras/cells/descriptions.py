@@ -13,8 +13,8 @@ import numpy as np
 import yaml
 
 from ik_service.common.quoting import quote, suggested
-from ik_service.exceptions import ArgumentError, IkServiceError, JointLimitsError, UrdfError
-from ik_service.extras.cells.cell_file import ArmEntry, Cell, check_robots
+from ik_service.exceptions import ArgumentError, IkServiceError, JointLimitsError
+from ik_service.extras.cells.cell_file import ArmEntry, Cell, CellError, check_robots
 from ik_service.model.description import is_xacro, load_text, read_description
 from ik_service.model.groups.srdf import load_srdf_text, parse_srdf, read_srdf
 from ik_service.model.joint_limits_file import load_joint_limits, parse_joint_limits
@@ -86,6 +86,13 @@ def describe(cell: Cell) -> tuple[DescribedArm, ...]:
     return arms
 
 
+def _fault(cell: Cell, arm: ArmEntry, key: str, error: IkServiceError) -> CellError:
+    """Return the error that names a key of an arm, or that of the arguments of its files."""
+    if isinstance(error, ArgumentError):
+        return cell.error(arm.name, 'xacro_args', error.reason)
+    return cell.error(arm.name, key, str(error))
+
+
 def _described(cell: Cell, arm: ArmEntry) -> DescribedArm:
     given = XacroArguments(arm.xacro_args)
     try:
@@ -93,8 +100,7 @@ def _described(cell: Cell, arm: ArmEntry) -> DescribedArm:
         urdf = prefixed_urdf(text, arm.prefix)
         robot = RobotModel.from_urdf_text(urdf)
     except IkServiceError as error:
-        key = 'urdf' if isinstance(error, UrdfError) else 'xacro_args'
-        raise cell.error(arm.name, key, str(error)) from error
+        raise _fault(cell, arm, 'urdf', error) from error
     try:
         srdf = ''
         if arm.srdf is not None:
@@ -102,8 +108,7 @@ def _described(cell: Cell, arm: ArmEntry) -> DescribedArm:
             srdf = prefixed_srdf(srdf, arm.prefix)
         given.check_asked()
     except IkServiceError as error:
-        key = 'xacro_args' if isinstance(error, ArgumentError) else 'srdf'
-        raise cell.error(arm.name, key, str(error)) from error
+        raise _fault(cell, arm, 'srdf', error) from error
     _check_names(cell, arm, robot)
     _check_start(cell, arm, robot)
     limits = _joint_limits(cell, arm, robot)
