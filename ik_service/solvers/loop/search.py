@@ -49,6 +49,7 @@ from ik_service.solvers.loop.limits import (
     bring_inside,
     fix_crossing,
     narrow_limits,
+    off_the_bounds,
     start_inside,
     take_step_inside,
     turn_towards,
@@ -63,6 +64,8 @@ _INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _UNIT = 1.0 / 9007199254740992.0  # 2⁻⁵³
+# So many searches, at least, start at random between the limits.
+_BETWEEN_LIMITS = 5
 # How far a variable without limits is spread about the seed [rad] or [m].
 _SPREAD = math.pi
 
@@ -87,11 +90,22 @@ def random_start(chain, settings, work, radius, searches):
     """
     Write a random posture within limits, and a radius about the seed, to ``work.q``.
 
+    Where several joints of a solution are at their limits, hardly any posture between those leads
+    there: of the later searches, every other one starts with about half of the joints at a limit.
+
     :param radius: [rad] or [m].
     :param searches: number of searches before.
     """
+    by_limits = searches > _BETWEEN_LIMITS and searches % 2 == 1
     for i in range(work.q.shape[0]):
         work.q[i] = random_position(chain, work, radius, i)
+        side = uniform(work.random) if by_limits else 0.5
+        if side < 0.25 and has_lower(chain.lower[i]):
+            work.q[i] = max(chain.lower[i], work.start[i] - radius)
+        elif side > 0.75 and has_upper(chain.upper[i]):
+            work.q[i] = min(chain.upper[i], work.start[i] + radius)
+        if by_limits and settings.limits == LimitStrategy.TRANSFORM:
+            work.q[i] = off_the_bounds(chain, i, work.q[i])
 
 
 @inner_kernel

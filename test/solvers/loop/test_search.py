@@ -365,3 +365,23 @@ def test_seed_in_a_branch_that_ends_at_a_limit_hides_no_other_branch():
     poses = [chain.forward(beyond) for beyond in q]
     assert iks.solve_ik_batch(chain, poses, rng.permutation(seeds)).success.all()
     assert iks.solve_ik_batch(chain, poses, seeds).success.all()
+
+
+# Limits
+
+
+def test_targets_whose_joints_are_at_their_limits_are_found():
+    """Nearly all joints of 200 postures are at a limit; this was missed by searches in between."""
+    bounds, axes = (2.6, 2.6, 2.6, 1.7, 3.1), np.eye(3)[[2, 1, 1, 1, 0]]
+    places = [(0, 0, 0.1), (0.03, 0, 0.05), (0, 0, 0.1), (0, 0, 0.1), (0.05, 0, 0)]
+    joints = [
+        joint_xml(f'j{i}', 'revolute', f'l{i}', f'l{i + 1}', places[i], axis=axes[i],
+                  inner=limit_xml(-bound, bound))
+        for i, bound in enumerate(bounds)
+    ]  # fmt: skip
+    chain = Robot.from_urdf(robot_xml([f'l{i}' for i in range(6)], joints)).chain('l0', 'l5')
+    seeds, side = postures(chain, 200), np.random.default_rng(0).random((200, 5))
+    q = np.where(side < 0.45, chain.lower, np.where(side > 0.55, chain.upper, seeds[::-1]))
+    options = iks.IkOptions(timeout=30.0)
+    batch = iks.solve_ik_batch(chain, [*map(chain.forward, q)], seeds, options=options)
+    assert batch.success.all()
