@@ -317,7 +317,8 @@ def test_first_search_starts_at_the_seed():
 
 def test_restarts_are_spread_evenly_over_the_limits():
     chain = chain_of('planar_6r')
-    starts = starts_of(chain, np.full(6, 3.0), 2000)[1:]
+    every = starts_of(chain, np.full(6, 3.0), 4000)
+    starts, by_limits = every[2::2], every[7::2]  # later ones are by turns at limits
     share = (starts - chain.lower) / (chain.upper - chain.lower)
     assert np.all((share >= 0.0) & (share < 1.0))
     for i in range(6):
@@ -325,6 +326,9 @@ def test_restarts_are_spread_evenly_over_the_limits():
         assert np.abs(counts - 200).max() < 70  # five standard deviations
     assert np.abs(np.corrcoef(share.T) - np.eye(6)).max() < 0.12
     assert len(np.unique(starts)) == starts.size
+    for limit in (chain.lower, chain.upper):
+        at_limit = (by_limits == limit).sum(axis=0)
+        assert np.abs(at_limit - len(by_limits) / 4).max() < 97  # likewise
 
 
 def test_restarts_of_unlimited_joints_are_spread_about_the_seed():
@@ -351,7 +355,7 @@ def test_restarts_depend_on_the_random_seed_alone():
     repeated = [starts_of(chain, seed, 20, random_seed=5)[1:] for seed in seeds.values()]
     np.testing.assert_array_equal(*repeated)
     other = starts_of(chain, seeds[0], 20, random_seed=6)[1:]
-    assert not np.any(other == repeated[0])
+    assert not np.any((other == repeated[0]).all(axis=1))
 
 
 def test_seed_in_a_branch_that_ends_at_a_limit_hides_no_other_branch():
