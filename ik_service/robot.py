@@ -36,7 +36,7 @@ from ik_service.model.groups.srdf import load_srdf_text, parse_srdf, Semantics
 from ik_service.model.groups.srdf_check import checked_semantics
 from ik_service.model.joint import Joint
 from ik_service.model.robot_model import RobotModel
-from ik_service.model.xacro_arguments import XacroArguments
+from ik_service.model.xacro_file import XacroArguments
 
 
 @contextmanager

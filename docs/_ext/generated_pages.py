@@ -21,7 +21,7 @@ PARAMETER_TABLES = {
 }
 """Modules that hold the parameters of a program, by its name."""
 
-CHECK_TABLE = 'ik_service.extras.conformance.run'
+CHECK_TABLE = 'ik_service.extras.conformance.main'
 """Module that holds the checks of ik_conformance."""
 
 CHECK_PARTS = ('conformance_checks', 'conformance_moveit')

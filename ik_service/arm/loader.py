@@ -14,7 +14,7 @@ from ik_service.common.quoting import named, named_file
 from ik_service.exceptions import IkServiceError, SrdfError, UrdfError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.description import is_xacro, is_xacro_text, MAX_BYTES
-from ik_service.model.xacro_arguments import XacroArguments
+from ik_service.model.xacro_file import XacroArguments
 from ik_service.robot import Robot
 
 Source = str | Path
@@ -60,7 +60,7 @@ def read_robot(
     :param trusted: whether the user of this program has named the source himself; a xacro file,
         which is a program, is run only then.
     :param xacro_args: arguments of a xacro file by name, or
-        :class:`~ik_service.model.xacro_arguments.XacroArguments`, which note what is asked for.
+        :class:`~ik_service.model.xacro_file.XacroArguments`, which note what is asked for.
     :param expand_text: whether the user of this program has given the text himself, such as in a
         parameter; only then it is expanded if it is xacro.
     :param package_dirs: more folders in which the packages lie that meshes and xacro files are

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ik_service.cli.parser import Parser
 from ik_service.cli.ros import split_ros_arguments
-from ik_service.common.option_values import checked_option
+from ik_service.common.arguments import checked_option
 from ik_service.common.resources import require_ros
 from ik_service.exceptions import IkServiceError
 

@@ -19,7 +19,7 @@ import uuid
 
 import numba
 
-from ik_service.common.regular_file import read_regular
+from ik_service.common.files import read_regular
 
 _MAGIC = b'ik_service kernel 1\n'
 _DIGEST_SIZE = 32  # [byte]

@@ -24,8 +24,8 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
+from ik_service.common.files import read_regular
 from ik_service.common.quoting import named, named_file
-from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import ArgumentError, RobotDescriptionError, UrdfError
 
 MAX_BYTES = 16 * 2**20  # longest robot description that is read [byte]

@@ -9,9 +9,8 @@ import os
 import yaml
 
 from ik_service.common.arguments import check_kind, to_number
-from ik_service.common.file_fault import file_fault
+from ik_service.common.files import file_fault, read_regular
 from ik_service.common.quoting import listed, named_file, quote
-from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import JointLimitsError
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 

@@ -16,7 +16,7 @@ import os
 from pathlib import Path
 import re
 
-from ik_service.common.regular_file import read_regular
+from ik_service.common.files import read_regular
 
 MANIFEST = 'package.xml'  # name of the file that makes a folder a package
 

@@ -19,10 +19,45 @@ import subprocess
 import sys
 import tempfile
 
-from ik_service.common.quoting import named_file, quote
+from ik_service.common.quoting import meant, named_file, quote
 from ik_service.exceptions import ArgumentError, MissingExtraError, OptionError, UrdfError
 from ik_service.model import xacro_program
-from ik_service.model.xacro_arguments import XacroArguments
+
+
+class XacroArguments(dict[str, object]):
+    """
+    Arguments of xacro files.
+
+    :ivar asked: names for which one of the files has asked.
+    :ivar warnings: what xacro has warned of, a sentence each.
+    """
+
+    def __init__(self, given: Mapping[str, object]) -> None:
+        super().__init__(given)
+        self.asked: set[str] = set()
+        self.warnings: list[str] = []
+
+    @classmethod
+    def of(cls, given: Mapping[str, object] | None) -> XacroArguments:
+        """Return arguments themselves, or a mapping as arguments."""
+        return given if isinstance(given, cls) else cls(given or {})
+
+    def check_asked(self) -> None:
+        """Refuse arguments that no file has asked for, by an ArgumentError for the first."""
+        for reason in self._unasked():
+            raise ArgumentError('xacro_args', reason)
+
+    def remarks(self) -> list[str]:
+        """Return a sentence for each warning, and each argument that no file has asked for."""
+        return [*self.warnings, *self._unasked()]
+
+    def _unasked(self) -> list[str]:
+        return [
+            f'xacro argument {quote(name)} is not used{meant(name, self.asked)}'
+            for name in self
+            if name not in self.asked
+        ]
+
 
 MAX_SECONDS = 20.0  # longest computing time of an expansion [s]
 MAX_MEMORY = 2 * 2**30  # most address space that an expansion may take [byte]
@@ -47,7 +82,7 @@ def expand_xacro(
     :param path: the file; it has to be trusted like a program.
     :param max_bytes: longest URDF text that is accepted [byte].
     :param arguments: values of the file's ``<xacro:arg>`` by name, in place of their defaults;
-        :class:`~ik_service.model.xacro_arguments.XacroArguments` note what the file asks for.
+        :class:`~ik_service.model.xacro_file.XacroArguments` note what the file asks for.
     :param package_dirs: more folders in which packages lie, or which are packages.
     :param beside: whether packages are searched for around the file, too.
     :returns: URDF text, unchecked.

@@ -16,8 +16,8 @@ from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import JointSpace
+from ik_service.kinematics.link_poses import tip_poses
 from ik_service.kinematics.pose_error import check_transform, check_transforms, pose_error
-from ik_service.kinematics.tip_poses import tip_poses
 from ik_service.model.joint import JointType
 from ik_service.paths.search.path_solver import PathOptions, solve_path
 from ik_service.paths.search.result import PathResult, PathStatus

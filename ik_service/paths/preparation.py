@@ -8,8 +8,8 @@ import numpy as np
 
 from ik_service.jit.entry import entry_point, KernelUser
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.link_poses import tip_poses
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.kinematics.tip_poses import tip_poses
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.paths.search.path_solver import PathOptions, solve_path
 from ik_service.paths.search.problem import PathProblem, row_errors

@@ -10,8 +10,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from support.ros.servers import panda_arm, posture_of, TREE, tree_arm
 
-from ik_service.arm.arm import Arm, ArmSettings
-from ik_service.arm.hands import Hand
+from ik_service.arm.arm import Arm, ArmSettings, Hand
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.arm.postures import PostureSpace
 from ik_service.common.transforms import inverse_transform

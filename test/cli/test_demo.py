@@ -16,7 +16,7 @@ from support.harness import START_TIMEOUT, until
 
 import ik_service
 from ik_service.cli.demo import main as demo_viewer
-from ik_service.cli.demo import text as demo_text
+from ik_service.cli.demo import round as demo_text
 from ik_service.cli.demo.poses import (
     box_between,
     out_of_reach,
@@ -25,7 +25,7 @@ from ik_service.cli.demo.poses import (
     start_posture,
     Stop,
 )
-from ik_service.cli.demo.text import Deviation
+from ik_service.cli.demo.round import Deviation
 from ik_service.cli.programs import ik_demo
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 

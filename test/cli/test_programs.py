@@ -111,7 +111,7 @@ def test_the_entry_points_import_neither_numpy_nor_ros():
 
 PROGRAM = """
 import os, signal, time, weakref
-from ik_service.cli.interrupts import catch_interrupts
+from ik_service.cli.programs import catch_interrupts
 
 class Thing:
     pass
@@ -153,7 +153,7 @@ def test_other_errors_that_python_drops_are_still_reported():
 def test_an_ignored_interrupt_stays_ignored():
     code = (
         'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);'
-        'from ik_service.cli.interrupts import catch_interrupts; catch_interrupts();'
+        'from ik_service.cli.programs import catch_interrupts; catch_interrupts();'
         'print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)'
     )
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
@@ -163,7 +163,7 @@ def test_an_ignored_interrupt_stays_ignored():
 def test_a_handled_interrupt_in_exec_leaves_the_exit_code_to_the_program(tmp_path):
     (tmp_path / 'program.py').write_text(
         'import os, signal, sys\n'
-        'from ik_service.cli.interrupts import catch_interrupts\n'
+        'from ik_service.cli.programs import catch_interrupts\n'
         'signal.signal(signal.SIGINT, signal.default_int_handler)\n'
         'catch_interrupts()\n'
         'try:\n'

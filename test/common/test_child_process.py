@@ -11,11 +11,10 @@ from support.harness import until
 
 from ik_service import Robot
 from ik_service.common import resources
-from ik_service.common.arguments import whole_number
+from ik_service.common.arguments import parse_positions, whole_number
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.fault_logger import FaultLogger
-from ik_service.common.option_values import parse_positions
-from ik_service.common.regular_file import open_regular, read_regular
+from ik_service.common.files import open_regular, read_regular
 from ik_service.exceptions import ArgumentError, OptionError, UnknownArmError
 
 # Modules of their own, written into a folder that the child finds them in.

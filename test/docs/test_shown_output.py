@@ -139,7 +139,7 @@ CONFORMANCE = (REPOSITORY / 'docs' / 'conformance.md').read_text(encoding='utf-8
 def test_the_output_on_the_page_has_a_row_of_every_check_in_its_section():
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     from ik_service.extras.conformance.check import Verdict
-    from ik_service.extras.conformance.run import CHECKS
+    from ik_service.extras.conformance.main import CHECKS
 
     [output] = re.findall(r'```\n\$ ik_conformance .*?```', CONFORMANCE, re.DOTALL)
     verdicts = '|'.join(verdict.value for verdict in Verdict)

@@ -79,7 +79,7 @@ def flat(values, prefix=''):
 
 def test_the_lists_of_conformance_checks_have_every_check(pages):
     pytest.importorskip('rclpy', reason='ROS 2 is needed for the list of checks')
-    from ik_service.extras.conformance.run import CHECKS
+    from ik_service.extras.conformance.main import CHECKS
 
     listed, failing = pages.check_table(CHECKS), pages.expected_failures(CHECKS)
     for check in CHECKS:

@@ -11,7 +11,7 @@ from support.chains import joint_xml, limit_xml, postures, robot_xml, snake
 
 from ik_service import IkOptions, Robot, solve_ik
 from ik_service.exceptions import ArgumentError, ChainError
-from ik_service.kinematics.tip_poses import tip_poses, tip_speeds
+from ik_service.kinematics.link_poses import tip_poses, tip_speeds
 
 
 def chain_with(kind, inner):

@@ -17,12 +17,12 @@ import time
 from typing import TYPE_CHECKING
 
 from ik_service.cli.demo.poses import box_between, out_of_reach, postures, square, start_posture
-from ik_service.cli.demo.text import clear_progress, progress, robot_text, say
+from ik_service.cli.demo.round import clear_progress, progress, robot_text, say
 from ik_service.cli.parser import Parser
 from ik_service.cli.solve.options import add_description_options, described_robot
 from ik_service.cli.solve.request import notes_about_robot
+from ik_service.common.arguments import checked_option
 from ik_service.common.child_process import ChildFailedError, ChildProcess
-from ik_service.common.option_values import checked_option
 from ik_service.common.resources import require_ros, urdf_path
 from ik_service.exceptions import IkServiceError, MissingExtraError
 from ik_service.kinematics.chain import KinematicChain

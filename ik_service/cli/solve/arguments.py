@@ -16,7 +16,7 @@ from ik_service.cli.solve.options import (
     option_texts,
     UsageError,
 )
-from ik_service.common.option_values import checked_option
+from ik_service.common.arguments import checked_option
 from ik_service.exceptions import SolverSpecError
 from ik_service.paths.search.path_solver import PathOptions, STARTS
 from ik_service.solvers.registry import DEFAULT_SOLVER, load_solvers, solver_names, solver_spec

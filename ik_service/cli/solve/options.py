@@ -18,8 +18,7 @@ from typing import Any, get_args, get_origin, get_type_hints, NoReturn, Union
 import numpy as np
 
 from ik_service.cli.parser import Parser
-from ik_service.common.arguments import to_number
-from ik_service.common.option_values import parse_positions
+from ik_service.common.arguments import parse_positions, to_number
 from ik_service.common.quoting import listed
 from ik_service.common.resources import share_folder, urdf_path
 from ik_service.exceptions import (

@@ -19,9 +19,8 @@ from rclpy.expand_topic_name import expand_topic_name
 from rclpy.validate_namespace import validate_namespace
 import yaml
 
-from ik_service.common.file_fault import file_fault
+from ik_service.common.files import file_fault, read_regular
 from ik_service.common.quoting import quote, safe_repr, shown_path, suggested, truncate
-from ik_service.common.regular_file import read_regular
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.model.robot_model import RobotModel

@@ -21,7 +21,7 @@ from ik_service.model.joint_limits_file import load_joint_limits, parse_joint_li
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.model.package_folders import own_package
 from ik_service.model.robot_model import RobotModel
-from ik_service.model.xacro_arguments import XacroArguments
+from ik_service.model.xacro_file import XacroArguments
 from ik_service.sim.simulated_arm import fault_of_start
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 import math
 import os
@@ -11,10 +11,120 @@ from pathlib import Path
 import time
 from typing import TYPE_CHECKING
 
+from moveit_msgs.srv import GetPositionIK
+
 from ik_service.cli.parser import Parser
 from ik_service.cli.ros import split_ros_arguments
-from ik_service.common.option_values import checked_option
+from ik_service.common.arguments import checked_option
+from ik_service.common.quoting import suggested
 from ik_service.common.resources import require_ros
+from ik_service.exceptions import IkServiceError
+from ik_service.extras.conformance.answers import (
+    CheckFailedError,
+    COMPUTE_IK,
+    NoAnswerError,
+    NotSupportedError,
+)
+from ik_service.extras.conformance.check import Check, Outcome, Verdict
+from ik_service.extras.conformance.checks import (
+    answers,
+    collisions,
+    constraints,
+    load,
+    motions,
+    plans,
+    solutions,
+)
+from ik_service.extras.conformance.checks.load import ALIVE
+from ik_service.extras.conformance.subject import Subject
+
+CHECKS: tuple[Check, ...] = (
+    *solutions.FORWARD,
+    *solutions.SOLUTIONS,
+    *answers.ANSWERS,
+    *answers.LINKS,
+    *answers.FRAMES,
+    *answers.TIPS,
+    *constraints.CONSTRAINTS,
+    *solutions.TIMES,
+    *collisions.COLLISIONS,
+    *collisions.SCENES,
+    *plans.LINES,
+    *plans.PLANS,
+    *motions.MOTIONS,
+    *load.CLIENTS,
+    # Checks that may end a weak server come last.
+    *answers.NUMBERS,
+    *answers.SEEDS,
+    *load.HUGE,
+    *load.ALIVE,
+)
+"""All checks."""
+
+
+class UnknownCheckError(IkServiceError):
+    """Name of a check or section that does not exist."""
+
+
+def chosen_checks(names: Sequence[str], gentle: bool) -> tuple[Check, ...]:
+    """Return checks of these names or sections, or all; ``gentle`` without the violent ones."""
+    sections = dict.fromkeys(check.section for check in CHECKS)
+    for name in names:
+        if name not in sections and all(name != check.name for check in CHECKS):
+            near = suggested(name, [*sections, *(check.name for check in CHECKS)])
+            raise UnknownCheckError(f'there is no check or section {name!r}; {near} (--list)')
+    return tuple(
+        check
+        for check in CHECKS
+        if (not names or check.name in names or check.section in names)
+        and not (gentle and check.rough)
+    )
+
+
+def run_checks(checks: Iterable[Check], subject: Subject) -> Iterator[Outcome]:
+    """
+    Run checks and yield their outcomes.
+
+    After a request that was not answered, and where the service has gone, an ordinary one is sent;
+    when that is not answered either, the server counts as gone, and no further check is run but
+    the one that says so.
+    """
+    gone = ''
+    for check in checks:
+        if gone and check not in ALIVE:
+            yield Outcome(check, Verdict.NOT_RUN, gone)
+            continue
+        outcome = _outcome(check, subject)
+        yield outcome
+        ended = not subject.connection.offers(GetPositionIK, COMPUTE_IK)
+        if (ended or isinstance(outcome.failure, NoAnswerError)) and not gone:
+            gone = '' if _answers(subject) else f'the server answers no more since {check.name}'
+
+
+def _outcome(check: Check, subject: Subject) -> Outcome:
+    began = time.monotonic()
+    failure: CheckFailedError | None = None
+    try:
+        note, verdict = check.run(subject), Verdict.PASS
+    except NotSupportedError as reason:
+        note, verdict = str(reason), Verdict.NOT_SUPPORTED
+    except CheckFailedError as error:
+        note, verdict, failure = str(error), Verdict.FAIL, error
+    except IkServiceError as error:  # a value in an answer that nothing can be computed from
+        failure = CheckFailedError(check.summary, str(error), 'an answer that can be read')
+        note, verdict = str(failure), Verdict.FAIL
+    return Outcome(check, verdict, note, time.monotonic() - began, failure)
+
+
+def _answers(subject: Subject) -> bool:
+    """Return whether the server answers an ordinary request."""
+    request, _, _ = subject.ordinary_request('a sign of life')
+    try:
+        subject.ik(request, 'a pose near its seed')
+    except (NoAnswerError, NotSupportedError):
+        return False
+    return True
+
 
 if TYPE_CHECKING:
     from ik_service.extras.conformance.check import Check, Outcome
@@ -145,8 +255,8 @@ def main(arguments: Sequence[str]) -> int:
     options, ros_arguments = parse(arguments)
     require_ros()
     from ik_service.extras.conformance.connection import connected
+    from ik_service.extras.conformance.main import chosen_checks
     from ik_service.extras.conformance.report import listing
-    from ik_service.extras.conformance.run import chosen_checks
     from ik_service.extras.conformance.subject import CheckSettings, Choice, prepare
 
     checks = chosen_checks(options.only, options.gentle)
@@ -171,8 +281,8 @@ def _run(
 ) -> int:
     from ik_service.cli.formatting import labelled
     from ik_service.extras.conformance.check import Verdict
+    from ik_service.extras.conformance.main import run_checks
     from ik_service.extras.conformance.report import Report, write_json, write_junit
-    from ik_service.extras.conformance.run import run_checks
 
     for label, text in about.items():
         print('\n'.join(labelled(label.capitalize(), text)))

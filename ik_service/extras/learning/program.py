@@ -15,12 +15,12 @@ import numpy as np
 from ik_service.cli.parser import Parser
 from ik_service.cli.solve.options import add_robot_options, read_chain
 from ik_service.cli.solve.request import notes_about_robot
-from ik_service.common.option_values import checked_option
+from ik_service.common.arguments import checked_option
 from ik_service.exceptions import IkServiceError
 from ik_service.extras.learning.table import sample_postures, TableGuess
 from ik_service.extras.learning.table_file import default_path, load_table, train_table
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.tip_poses import tip_poses
+from ik_service.kinematics.link_poses import tip_poses
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
 

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.regular_file import open_regular
+from ik_service.common.files import open_regular
 from ik_service.exceptions import ArgumentError, SeedFileError
 from ik_service.extras.learning.table import FULL_POSE, manipulable_postures, TableGuess
 from ik_service.kinematics.chain import KinematicChain

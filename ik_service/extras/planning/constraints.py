@@ -18,7 +18,7 @@ from ik_service.exceptions import ArgumentError
 from ik_service.extras.planning.motion_check import MotionCheck, RowTest
 from ik_service.extras.planning.shortening import Timing
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.tip_poses import tip_poses
+from ik_service.kinematics.link_poses import tip_poses
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.solvers.task import Task

@@ -19,7 +19,7 @@ import numpy as np
 from ik_service.cli.formatting import table
 from ik_service.cli.solve.options import add_description_options, described_robot, make_folder
 from ik_service.cli.solve.request import notes_about_robot
-from ik_service.common.option_values import at_least
+from ik_service.common.arguments import at_least
 from ik_service.common.quoting import quote
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import ArgumentError, MissingExtraError

@@ -12,7 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
-from ik_service.common.option_values import at_least
+from ik_service.common.arguments import at_least
 from ik_service.drawing.figures import ACCENT, method_label, PALETTE, sheet
 from ik_service.extras.studies.arms import load_arm, MOST_POSES
 from ik_service.extras.studies.tables import write_csv, write_summary

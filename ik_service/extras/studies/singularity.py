@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.common.option_values import at_least
+from ik_service.common.arguments import at_least
 from ik_service.drawing import figures
 from ik_service.extras.studies.arms import load_arm, manipulability, MOST_ITERATIONS, SingleSearch
 from ik_service.extras.studies.tables import series, write_csv, write_summary

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.common.option_values import at_least
+from ik_service.common.arguments import at_least
 from ik_service.drawing import figures
 from ik_service.extras.studies.arms import load_arm, MOST_ITERATIONS, Search, SingleSearch
 from ik_service.extras.studies.tables import write_csv, write_summary

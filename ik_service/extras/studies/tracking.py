@@ -11,7 +11,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.common.option_values import checked_option
+from ik_service.common.arguments import checked_option
 from ik_service.drawing import figures
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.studies.arms import load_arm

@@ -13,9 +13,8 @@ import time
 
 import numpy as np
 
-from ik_service.arm.arm import Arm
+from ik_service.arm.arm import Arm, Hand
 from ik_service.arm.group import ArmGroup
-from ik_service.arm.hands import Hand
 from ik_service.extras.viewer.link.path_link import Execution, ExecutionEnd, joint_motion, PathLink
 from ik_service.extras.viewer.link.task_queue import Newest, TaskQueue
 from ik_service.extras.viewer.panel.figures import random_reachable_pose

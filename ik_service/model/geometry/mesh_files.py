@@ -26,7 +26,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from ik_service.common.arguments import to_number
-from ik_service.common.regular_file import read_regular
+from ik_service.common.files import read_regular
 from ik_service.exceptions import IkServiceError
 from ik_service.model.package_folders import enclosing_package, MANIFEST, PackageFolders
 

@@ -12,8 +12,8 @@ from ik_service.common.arguments import check_kind, positive, real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.link_poses import tip_speeds
 from ik_service.kinematics.pose_error import check_transforms
-from ik_service.kinematics.tip_poses import tip_speeds
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.model.tool_frame import ToolFrame
 from ik_service.paths.timing.jerk_timing import jerk_limited_motion, JerkLimits

@@ -9,16 +9,14 @@ from pathlib import Path
 
 import yaml
 
-from ik_service.common.file_fault import file_fault
+from ik_service.common.files import file_fault, read_regular
 from ik_service.common.quoting import meant, quote
-from ik_service.common.regular_file import read_regular
 from ik_service.common.shared_parameters import fault_of, is_for, sections
 from ik_service.exceptions import ArgumentError
 from ik_service.model.description import is_xacro, load_text
 from ik_service.model.groups.srdf import load_srdf_text
 from ik_service.model.package_folders import own_package, parse_package_dirs
-from ik_service.model.xacro_arguments import XacroArguments
-from ik_service.model.xacro_file import parse_xacro_args
+from ik_service.model.xacro_file import parse_xacro_args, XacroArguments
 
 ROBOT_ARGUMENTS = {
     'urdf': 'URDF or xacro file of the robot. Empty: the one that params_file names, else the '

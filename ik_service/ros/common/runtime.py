@@ -22,8 +22,7 @@ import threading
 import traceback
 from typing import TYPE_CHECKING
 
-from ik_service.common.file_fault import file_fault
-from ik_service.common.regular_file import read_regular
+from ik_service.common.files import file_fault, read_regular
 from ik_service.common.resources import NoRosError, require_ros
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.ros.common.domain import check_domain
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from rclpy.executors import Executor
     from rclpy.node import Node
 
-    from ik_service.ros.common.stream_executor import StreamExecutor
+    from ik_service.ros.common.executors import StreamExecutor
 
 
 GRACE = 0.6
@@ -279,8 +278,7 @@ def spinning_streams(node: Node, streams: Collection[CallbackGroup]) -> Iterator
 
     :param streams: callback groups of subscriptions whose messages come all the time.
     """
-    from ik_service.ros.common.partial_executor import partition
-    from ik_service.ros.common.stream_executor import StreamExecutor
+    from ik_service.ros.common.executors import partition, StreamExecutor
 
     listener, (others,) = StreamExecutor(node.context), partition(node, streams)
     others.add_node(node)  # woken by what the node gets later

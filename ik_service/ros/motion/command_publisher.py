@@ -37,11 +37,11 @@ from ik_service.ros.motion.command_channels import (
     CommandedGroup,
     JointCommandChannel,
     PositionChannel,
+    VelocityChannel,
 )
 from ik_service.ros.motion.controller_goals import ControllerGoals
 from ik_service.ros.motion.parameters import COMMAND_JOINTS
 from ik_service.ros.motion.trajectory_channel import ControllerVersion, TrajectoryChannel
-from ik_service.ros.motion.velocity_channel import VelocityChannel
 
 _REMEMBERED = 200  # own commands that may still be in transit
 _RECENT = 2.0  # time for which a foreign command counts [s]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, ExitStack, nullcontext
+from importlib.metadata import entry_points
 import threading
 import time
 import traceback
@@ -22,7 +23,9 @@ from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.motion.settings import FollowerSettings
 from ik_service.motion.target_follower import warm_up
 from ik_service.ros.capabilities.capability import Capability, MakeCapability, NodeParts
-from ik_service.ros.capabilities.loading import BUILT_IN, make_capabilities
+from ik_service.ros.capabilities.scene import SceneCapability
+from ik_service.ros.capabilities.servo import ServoInterface
+from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
 from ik_service.ros.common.actions import NodeOptions, NodeWithActions
 from ik_service.ros.common.publishers import not_received, publishers_of
 from ik_service.ros.common.response_retry import retry_dropped_responses
@@ -40,6 +43,29 @@ from ik_service.ros.node.services import Services
 from ik_service.ros.parameters.parameter_services import ParameterServices
 from ik_service.ros.scene.collision_world import CollisionWorld, REQUIRE_COLLISION_CHECKING
 from ik_service.ros.scene.frames import Frames
+
+GROUP = 'ik_service.capabilities'  # group of the entry points
+
+BUILT_IN: tuple[MakeCapability, ...] = (TrajectoryActions, ServoInterface, SceneCapability)
+"""Capabilities of this package."""
+
+
+def make_capabilities(parts: NodeParts, built_in: Sequence[MakeCapability]) -> None:
+    """
+    Make the built-in capabilities, and all that are installed.
+
+    An installed one that cannot be loaded or made is left out, with a warning.
+
+    :param parts: the parts of the node, which know all that were made.
+    :raises IkServiceError: a parameter of a built-in one has a value it cannot have.
+    """
+    for kind in built_in:
+        parts.made.append(kind(parts))
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            parts.made.append(entry.load()(parts))
+        except Exception as error:  # whatever somebody else's package raises
+            parts.node.get_logger().warning(f'capability {entry.name!r} is left out: {error!r}')
 
 
 class IkNode(NodeWithActions):

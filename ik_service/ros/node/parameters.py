@@ -19,7 +19,7 @@ from rclpy.parameter import Parameter
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.group import SolverSettings
-from ik_service.common.option_values import parse_numbers, parse_positions
+from ik_service.common.arguments import parse_numbers, parse_positions
 from ik_service.exceptions import IkServiceError, JointLimitsError, OptionError, SolverSpecError
 from ik_service.model.joint_limits_file import load_joint_limits
 from ik_service.model.motion_bounds import MotionBounds

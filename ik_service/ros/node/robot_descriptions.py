@@ -22,8 +22,7 @@ from ik_service.exceptions import IkServiceError, SrdfError
 from ik_service.jit.cached_files import uncached_reason
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.urdf_writing import whole_urdf
-from ik_service.model.xacro_arguments import XacroArguments
-from ik_service.model.xacro_file import parse_xacro_args
+from ik_service.model.xacro_file import parse_xacro_args, XacroArguments
 from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
 from ik_service.ros.node.parameter_table import (

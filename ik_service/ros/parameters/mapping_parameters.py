@@ -26,7 +26,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 import yaml
 
-from ik_service.common.file_fault import file_fault
+from ik_service.common.files import file_fault
 from ik_service.common.quoting import meant, quote, safe_repr, truncate
 from ik_service.exceptions import OptionError
 from ik_service.ros.parameters.parameter_services import wrong_type

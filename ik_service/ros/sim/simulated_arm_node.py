@@ -24,10 +24,10 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory as Message
 
-from ik_service.arm.hands import gripper_joints, hands_of
+from ik_service.arm.arm import gripper_joints, hands_of
 from ik_service.arm.loader import read_robot, Source, source_of
+from ik_service.common.arguments import parse_positions
 from ik_service.common.fault_logger import FaultLogger
-from ik_service.common.option_values import parse_positions
 from ik_service.common.periodic_calls import PeriodicCall
 from ik_service.exceptions import IkServiceError, TrajectoryError
 from ik_service.model.package_folders import parse_package_dirs

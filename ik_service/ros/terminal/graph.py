@@ -36,7 +36,7 @@ from rclpy.task import Future
 from rclpy.validate_full_topic_name import validate_full_topic_name
 import yaml
 
-from ik_service.common.file_fault import file_fault
+from ik_service.common.files import file_fault
 from ik_service.common.quoting import quote, suggested
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.actions import ThreadSafeActionClient

@@ -24,7 +24,7 @@ from ik_service.extras.conformance import connection
 from ik_service.extras.conformance.answers import CheckFailedError, NotSupportedError
 from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.checks import collisions, plans
-from ik_service.extras.conformance.run import CHECKS, run_checks
+from ik_service.extras.conformance.main import CHECKS, run_checks
 from ik_service.extras.conformance.subject import CheckSettings, Subject, TestedArm
 from ik_service.ros.common.errors import ErrorCode
 

@@ -23,7 +23,13 @@ from ik_service.extras.conformance import subject as subjects
 from ik_service.extras.conformance.answers import CheckFailedError
 from ik_service.extras.conformance.check import Check, Outcome, Verdict
 from ik_service.extras.conformance.connection import ServerMissingError
-from ik_service.extras.conformance.main import parse
+from ik_service.extras.conformance.main import (
+    CHECKS,
+    chosen_checks,
+    parse,
+    run_checks,
+    UnknownCheckError,
+)
 from ik_service.extras.conformance.report import (
     listing,
     Report,
@@ -31,7 +37,6 @@ from ik_service.extras.conformance.report import (
     write_json,
     write_junit,
 )
-from ik_service.extras.conformance.run import CHECKS, chosen_checks, run_checks, UnknownCheckError
 from ik_service.extras.conformance.subject import CheckSettings, Choice, GroupNeededError, prepare
 from ik_service.ros.common.errors import ErrorCode
 

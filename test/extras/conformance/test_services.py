@@ -24,7 +24,7 @@ from support.ros.faulty_server import assert_only_failing, checks_of, MovingArm,
 
 from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.checks import collisions
-from ik_service.extras.conformance.run import run_checks
+from ik_service.extras.conformance.main import run_checks
 from ik_service.ros.common.errors import ErrorCode
 
 pytestmark = pytest.mark.dds

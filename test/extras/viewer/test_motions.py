@@ -9,8 +9,7 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 from support.ros.servers import panda_arm, TREE
 from support.urdf_texts import arm_xml, group_xml, srdf_xml, state_xml
 
-from ik_service.arm.arm import Arm, ArmSettings
-from ik_service.arm.hands import Hand
+from ik_service.arm.arm import Arm, ArmSettings, Hand
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.extras.viewer.link.path_link import ExecutionEnd, joint_motion
 from ik_service.extras.viewer.link.task_queue import TaskQueue

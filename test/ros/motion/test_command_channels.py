@@ -21,13 +21,13 @@ from ik_service.ros.motion.command_channels import (
     CommandedGroup,
     JointCommandChannel,
     PositionChannel,
+    VelocityChannel,
 )
 from ik_service.ros.motion.trajectory_channel import (
     ControllerVersion,
     joint_trajectory,
     TrajectoryChannel,
 )
-from ik_service.ros.motion.velocity_channel import VelocityChannel
 
 FINGER = 'panda_finger_joint1'
 

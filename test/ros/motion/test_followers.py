@@ -28,8 +28,7 @@ from ik_service.motion.servo.servo_goal import ServoGoal
 from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.followers import Followers
-from ik_service.ros.motion.following_report import FollowingReport
+from ik_service.ros.motion.followers import Followers, FollowingReport
 from ik_service.ros.motion.intake import TargetIntake
 from ik_service.ros.motion.target_topics import followed_groups, MOST_FOLLOWED
 from ik_service.ros.scene.collision_world import CollisionWorld

@@ -23,10 +23,9 @@ from support.ros.cells import READY
 from support.ros.servers import ik_request, PANDA, panda_arm, reachable, solved, TIP
 
 from ik_service.paths.preparation import CartesianPathKernels
-from ik_service.ros.capabilities.loading import BUILT_IN
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.motion.command_publisher import CommandMonitor
-from ik_service.ros.node.ik_node import IkNode
+from ik_service.ros.node.ik_node import BUILT_IN, IkNode
 
 
 def process_state():

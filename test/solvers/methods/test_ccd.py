@@ -10,8 +10,8 @@ from support.chains import planar, planar_xml, postures, snake, within_limits
 from support.solver_checks import mimicking, options_with
 
 import ik_service as iks
+from ik_service.kinematics.link_poses import tip_poses
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.kinematics.tip_poses import tip_poses
 from ik_service.solvers.options import characteristic_length
 
 VARIANTS = ('classical', 'accelerated')

@@ -28,9 +28,8 @@ from ik_service.arm.measured_state import MeasuredState
 from ik_service.motion.command.gate import CommandedJoints
 from ik_service.motion.command.windowed_joints import WindowedJoints
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.command_channels import CommandedGroup
+from ik_service.ros.motion.command_channels import CommandedGroup, VelocityChannel
 from ik_service.ros.motion.trajectory_channel import TrajectoryChannel
-from ik_service.ros.motion.velocity_channel import VelocityChannel
 
 CYCLE = 0.002
 CREEP, CREEP_CHANGE = 1e-3, 0.5  # what counts as rest [rad/s], [rad/s²]: 2 µrad in a cycle

@@ -37,10 +37,10 @@ from ik_service.ros.motion.command_channels import (
     CommandedGroup,
     JointCommandChannel,
     PositionChannel,
+    VelocityChannel,
 )
 from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.trajectory_channel import TrajectoryChannel
-from ik_service.ros.motion.velocity_channel import VelocityChannel
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.scene.frames import Frames
 

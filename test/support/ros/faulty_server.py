@@ -31,7 +31,7 @@ from support.ros.servers import panda_arm, Server, TIP
 
 from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.connection import ServerConnection
-from ik_service.extras.conformance.run import CHECKS
+from ik_service.extras.conformance.main import CHECKS
 from ik_service.extras.conformance.subject import CheckSettings, Subject, TestedArm
 from ik_service.extras.planning.ros.capability import PlanHandler, PlannersHandler
 from ik_service.extras.planning.ros.request_planner import RequestPlanner

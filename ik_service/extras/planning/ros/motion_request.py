@@ -9,9 +9,8 @@ import math
 from moveit_msgs.msg import Constraints, MotionPlanRequest
 import numpy as np
 
-from ik_service.arm.arm import Arm
+from ik_service.arm.arm import Arm, gripper_joints
 from ik_service.arm.group import ArmGroup, SolverSettings
-from ik_service.arm.hands import gripper_joints
 from ik_service.arm.link_constraints import Bound, OrientationBound, PositionBound
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import listed, quote

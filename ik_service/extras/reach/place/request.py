@@ -30,7 +30,7 @@ from ik_service.cli.solve.request import (
     notes_about_robot,
     task_options,
 )
-from ik_service.common.option_values import at_least
+from ik_service.common.arguments import at_least
 from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.inverse_map import InverseMap

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from ik_service.common.files import open_regular, read_regular
 from ik_service.common.quoting import named
-from ik_service.common.regular_file import open_regular, read_regular
 from ik_service.common.transforms import rigid_transform, rotation_from_z_to
 from ik_service.drawing.revolved_surface import capsule_surface
 from ik_service.exceptions import MissingExtraError

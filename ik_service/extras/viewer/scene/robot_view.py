@@ -12,7 +12,7 @@ import numpy as np
 
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.loader import build_arm, Source, source_of, srdf_source
-from ik_service.common.option_values import parse_positions
+from ik_service.common.arguments import parse_positions
 from ik_service.common.quoting import listed
 from ik_service.exceptions import SrdfError
 from ik_service.extras.viewer.link.task_queue import LimitedLog

@@ -1,9 +1,8 @@
 """
 Extended Jacobian: rows are added until the matrix determines every joint.
 
-- ``basic_elements``: rows of every two consecutive joints, see
-  ``basic_elements.py``; ordinary least squares (Šoch and Lórencz, equations 9
-  and 10), see ``element_system.py``. With rows of the whole pose the matrix
+- ``basic_elements``: rows of every two consecutive joints, by ordinary least squares (Šoch and
+  Lórencz, equations 9 and 10), see ``basic_elements.py``. With rows of the whole pose the matrix
   has full rank at every posture.
 - ``null_space_gradient``: rows that keep the slope of an objective along the self-motions as it
   is, ∂(ηᵢ · ∇g) / ∂q, with ηᵢ a basis of the null space (J. Baillieul, "Kinematic programming
@@ -25,11 +24,9 @@ from ik_service.solvers.loop.step import step_of
 from ik_service.solvers.methods.extended_jacobian.basic_elements import (
     choose_elements,
     Elements,
-    tip_weight,
-)
-from ik_service.solvers.methods.extended_jacobian.element_system import (
     memory_needed,
     solve_elements,
+    tip_weight,
 )
 from ik_service.solvers.methods.extended_jacobian.null_space_gradient import (
     fill_square_system,
