@@ -154,6 +154,7 @@ class _Goal:
 
 
 _PERIOD = 0.05  # time between two feedbacks [s]
+_DELIVERY = 0.2  # time in which DDS sends the last results again, if they are lost [s]
 _LONGEST_END = LONGEST_RAMP + 0.5  # time within which the commands come to rest after an end [s]
 
 
@@ -203,12 +204,15 @@ class TrajectoryActions(Capability):
     def end(self) -> None:
         """Let the arm come to rest on its trajectories, and abort the goals."""
         self._ending = True
-        for goal in tuple(self._goals):
+        goals = tuple(self._goals)
+        for goal in goals:
             if goal.playback is not None:
                 goal.playback.cancel(_ENDS)
         followers = self._followers()
         if followers is not None:
             followers.clock.wait_while(lambda: bool(self._goals), _LONGEST_END)
+        if goals:
+            time.sleep(_DELIVERY)
 
     def preempt(self, reason: str) -> None:
         """Stop all goals, those at a controller too, for a stop of all motion."""
