@@ -64,8 +64,9 @@ _INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _UNIT = 1.0 / 9007199254740992.0  # 2⁻⁵³
-# So many searches, at least, start at random between the limits.
-_BETWEEN_LIMITS = 5
+# After this many searches the target is a hard one: each search then gets more time to progress,
+# and every other one starts by the limits.
+EASY_SEARCHES = 10
 # How far a variable without limits is spread about the seed [rad] or [m].
 _SPREAD = math.pi
 
@@ -96,7 +97,7 @@ def random_start(chain, settings, work, radius, searches):
     :param radius: [rad] or [m].
     :param searches: number of searches before.
     """
-    by_limits = searches > _BETWEEN_LIMITS and searches % 2 == 1
+    by_limits = searches >= EASY_SEARCHES and searches % 2 == 1
     for i in range(work.q.shape[0]):
         work.q[i] = random_position(chain, work, radius, i)
         side = uniform(work.random) if by_limits else 0.5
@@ -254,8 +255,6 @@ _CONVERGED, _STALLED, _OUT_OF_TIME, _DIVERGED = range(4)
 _SLACK = 1e-3
 # Steps between two readings of the clock.
 _CLOCK_INTERVAL = 8
-# After this many searches the target is a hard one; each search then gets more time to progress.
-EASY_SEARCHES = 10
 # A cost at the seed below this means that the tip is near the target, as when a path is tracked.
 # If the solution found is then farther from the seed than a jump [rad] or [m], or if there is
 # none, so many searches start close to the seed, each a little less so, and the nearest solution
