@@ -28,8 +28,8 @@ from records import own_ros_domain, progress, save
 
 import ik_service as iks
 from ik_service.common.child_process import ChildProcess
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.common.resources import urdf_path
-from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.extras.studies.tables import show
 
 HERE = Path(__file__).resolve().parent

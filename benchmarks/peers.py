@@ -25,7 +25,7 @@ from records import Row
 from robots import BenchRobot
 
 import ik_service as iks
-from ik_service.common.transforms import quaternion_xyzw_from_rotation
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.joint_path import joint_path, JointPath
 

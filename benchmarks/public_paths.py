@@ -20,7 +20,7 @@ from records import progress, save
 import yaml
 
 import ik_service as iks
-from ik_service.common.transforms import rotation_from_quaternion_xyzw
+from ik_service.common.quaternions import rotation_from_quaternion_xyzw
 
 _OWN_ROBOTS = Path(__file__).resolve().parents[1] / 'urdf'
 _FETCH = [

@@ -32,8 +32,8 @@ from timing import quartiles
 
 import ik_service as iks
 from ik_service.common.child_process import ChildProcess
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.common.resources import urdf_path
-from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.ros.common.runtime import ros, spinning_node
 
 TIP = 'panda_link8'

@@ -9,13 +9,13 @@ import threading
 
 import numpy as np
 
-from ik_service.common.quoting import quote
-from ik_service.common.transforms import (
-    inverse_transform,
+from ik_service.common.quaternions import (
     normalized_quaternion,
     transform_from_xyz_quaternion_xyzw,
     UNIT_TOLERANCE,
 )
+from ik_service.common.quoting import quote
+from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ArgumentError, NoTransformError
 
 MOST_FRAMES = 10_000

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.arguments import real_array
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.common.quoting import safe_repr
-from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.joint_space import frozen
 from ik_service.kinematics.pose_error import check_transform

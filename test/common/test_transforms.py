@@ -11,15 +11,17 @@ import pytest
 from support.chains import rotation
 
 from ik_service.common import transform_tree
-from ik_service.common.transform_tree import TransformTree
-from ik_service.common.transforms import (
-    inverse_transform,
+from ik_service.common.quaternions import (
     normalized_quaternion,
     quaternion_wxyz_from_rotation,
     quaternion_xyzw_from_rotation,
+    rotation_from_quaternion_xyzw,
+)
+from ik_service.common.transform_tree import TransformTree
+from ik_service.common.transforms import (
+    inverse_transform,
     rigid_transform,
     rotation_about_axis,
-    rotation_from_quaternion_xyzw,
     rotation_from_rpy,
     rotation_from_z_to,
     rpy_from_rotation,

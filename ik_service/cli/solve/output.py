@@ -29,7 +29,7 @@ from ik_service.cli.formatting import (
 from ik_service.cli.solve.options import ArmRequest
 from ik_service.cli.solve.outcome import Refusal, Solutions, SolverOutcome
 from ik_service.cli.solve.request import PathRequest, Request
-from ik_service.common.transforms import quaternion_xyzw_from_rotation
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.paths.search.result import PathResult
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.solvers.options import IkOptions

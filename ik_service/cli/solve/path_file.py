@@ -16,12 +16,9 @@ import numpy as np
 from ik_service.cli.solve.options import UsageError
 from ik_service.common.arguments import to_number
 from ik_service.common.files import file_fault, read_regular
+from ik_service.common.quaternions import rotation_from_quaternion_xyzw, UNIT_TOLERANCE
 from ik_service.common.quoting import quote
-from ik_service.common.transforms import (
-    rotation_from_quaternion_xyzw,
-    rotation_from_rpy,
-    UNIT_TOLERANCE,
-)
+from ik_service.common.transforms import rotation_from_rpy
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose_error import check_transforms
 

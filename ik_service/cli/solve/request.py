@@ -19,13 +19,12 @@ from ik_service.cli.solve.options import (
     UsageError,
 )
 from ik_service.cli.solve.path_file import PathPoses, read_poses
-from ik_service.common.transforms import (
+from ik_service.common.quaternions import (
     normalized_quaternion,
-    rigid_transform,
     rotation_from_quaternion_xyzw,
-    rotation_from_rpy,
     UNIT_TOLERANCE,
 )
+from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.search.path_solver import PathOptions

@@ -19,7 +19,7 @@ from std_msgs.msg import String
 
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.periodic_calls import PeriodicCall
-from ik_service.common.transforms import quaternion_xyzw_from_rotation
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.exceptions import (
     ChainError,
     IkServiceError,

@@ -14,7 +14,7 @@ import numpy as np
 import viser
 
 from ik_service.common.files import read_regular
-from ik_service.common.transforms import quaternion_wxyz_from_rotation
+from ik_service.common.quaternions import quaternion_wxyz_from_rotation
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.link.task_queue import Post, Reader, TaskQueue
 from ik_service.extras.viewer.panel.figures import banner, framed, Level, StatusText

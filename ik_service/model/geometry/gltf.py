@@ -20,7 +20,7 @@ from urllib.parse import unquote, unquote_to_bytes
 
 import numpy as np
 
-from ik_service.common.transforms import normalized_quaternion, rotation_from_quaternion_xyzw
+from ik_service.common.quaternions import normalized_quaternion, rotation_from_quaternion_xyzw
 
 MOST_TRIANGLES = 2_000_000  # triangles of a file, at most; as many as an STL file of 100 MiB holds
 

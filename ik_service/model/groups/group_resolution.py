@@ -11,12 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ik_service.common.quaternions import normalized_quaternion, rotation_from_quaternion_xyzw
 from ik_service.common.quoting import listed, named
-from ik_service.common.transforms import (
-    normalized_quaternion,
-    rotation_from_quaternion_xyzw,
-    rpy_from_rotation,
-)
+from ik_service.common.transforms import rpy_from_rotation
 from ik_service.exceptions import ChainError, FaultyJointError, SrdfError
 from ik_service.model.expanded_joints import part_names
 from ik_service.model.groups.default_tip import best_tips

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sensor_msgs.msg import JointState
 
 from ik_service.common.arguments import real_array
+from ik_service.common.quaternions import quaternions_xyzw_from_rotations
 from ik_service.common.quoting import safe_repr
-from ik_service.common.transforms import quaternions_xyzw_from_rotations
 from ik_service.exceptions import ArgumentError, IkServiceError
 
 

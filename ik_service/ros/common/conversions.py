@@ -11,7 +11,7 @@ from moveit_msgs.msg import RobotState
 import numpy as np
 
 from ik_service.arm.arm import Arm
-from ik_service.common.transforms import (
+from ik_service.common.quaternions import (
     normalized_quaternion,
     quaternion_xyzw_from_rotation,
     transform_from_xyz_quaternion_xyzw,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rclpy.executors import Executor
     from rclpy.node import Node
 
-    from ik_service.ros.common.executors import StreamExecutor
+    from ik_service.ros.common.stream_executor import StreamExecutor
 
 
 GRACE = 0.6
@@ -278,7 +278,8 @@ def spinning_streams(node: Node, streams: Collection[CallbackGroup]) -> Iterator
 
     :param streams: callback groups of subscriptions whose messages come all the time.
     """
-    from ik_service.ros.common.executors import partition, StreamExecutor
+    from ik_service.ros.common.partial_executor import partition
+    from ik_service.ros.common.stream_executor import StreamExecutor
 
     listener, (others,) = StreamExecutor(node.context), partition(node, streams)
     others.add_node(node)  # woken by what the node gets later

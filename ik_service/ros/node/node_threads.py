@@ -13,8 +13,9 @@ from rclpy.node import Node
 from rclpy.utilities import get_default_context
 
 from ik_service.common.periodic_calls import PeriodicCalls
-from ik_service.ros.common.executors import PartialExecutor, partition, StreamExecutor
+from ik_service.ros.common.partial_executor import PartialExecutor, partition
 from ik_service.ros.common.runtime import spinning
+from ik_service.ros.common.stream_executor import StreamExecutor
 from ik_service.ros.node.services import Services
 
 _REST = 1e-3  # time for which joint states of several arms gather [s]

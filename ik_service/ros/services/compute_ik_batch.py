@@ -18,7 +18,8 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.compilation import BatchPreparation
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.arm.postures import FARTHEST
-from ik_service.common.transforms import inverse_transform, UNIT_TOLERANCE
+from ik_service.common.quaternions import UNIT_TOLERANCE
+from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import CompilationError
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal

@@ -24,8 +24,9 @@ from ik_service.ros.common.actions import (
     NodeWithActions,
     ThreadSafeActionClient,
 )
-from ik_service.ros.common.executors import PartialExecutor, StreamExecutor
+from ik_service.ros.common.partial_executor import PartialExecutor
 from ik_service.ros.common.runtime import spinning, spinning_streams
+from ik_service.ros.common.stream_executor import StreamExecutor
 from ik_service.ros.node import node_threads
 
 

@@ -15,9 +15,9 @@ from support.ros.messages import require_tf_messages
 from support.ros.nodes import Arm, ask, fk, LATCHED, NODE, start_panda, target, WAITING
 from support.ros.servers import ik_request, PANDA, posture_of, TIP, TREE, with_seed
 
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.common.transforms import (
     inverse_transform,
-    quaternion_xyzw_from_rotation,
     rigid_transform,
     rotation_from_rpy,
     transform_from_xyz_rpy,

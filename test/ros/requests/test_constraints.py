@@ -15,12 +15,8 @@ from support.ros.worlds import attached, ball, by_name, crane_arm, put, T_TOOL
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
-from ik_service.common.transforms import (
-    quaternion_xyzw_from_rotation,
-    rigid_transform,
-    rotation_about_axis,
-    rotation_from_rpy,
-)
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
+from ik_service.common.transforms import rigid_transform, rotation_about_axis, rotation_from_rpy
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode, RequestError, UnmetConstraintError

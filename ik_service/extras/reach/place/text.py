@@ -17,7 +17,7 @@ from ik_service.cli.formatting import (
     table,
 )
 from ik_service.cli.solve.output import document, free_axes, robot_lines
-from ik_service.common.transforms import quaternion_xyzw_from_rotation
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.extras.reach.place.request import PlaceRequest
 from ik_service.extras.reach.placement import Placement, PlaceSearch
 

@@ -27,7 +27,7 @@ from ik_service.exceptions import OptionError
 from ik_service.extras.viewer.access_policy import host_name
 from ik_service.extras.viewer.link.remote_parameters import RemoteParameters
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.common.executors import PartialExecutor
+from ik_service.ros.common.partial_executor import PartialExecutor
 from ik_service.ros.common.qos import DESCRIPTION_QOS, MARKERS_QOS
 from ik_service.ros.demo.take_over import PAUSE_TOPIC, RESUME_SERVICE
 from ik_service.ros.markers.world_markers import TOPIC as WORLD_TOPIC

@@ -12,12 +12,12 @@ import numpy as np
 import viser
 from viser import BoxHandle, CylinderHandle, IcosphereHandle, MeshHandle, SceneApi, SceneNodeHandle
 
-from ik_service.common.transforms import (
+from ik_service.common.quaternions import (
     normalized_quaternion,
     quaternion_wxyz_from_rotation,
-    rigid_transform,
     rotation_from_quaternion_xyzw,
 )
+from ik_service.common.transforms import rigid_transform
 from ik_service.extras.viewer.scene.parts import Color, DrawnMesh, DrawnPart
 from ik_service.model.geometry.solids import Box, Cylinder
 
