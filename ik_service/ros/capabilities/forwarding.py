@@ -116,7 +116,7 @@ class ControllerGoal:
                 self._cancel_at = now
             self._cancel(now)
         elif outcome is None and self.overdue(now):
-            self._ask_again_for_result(self._handle or self._unanswered, now)
+            self._ask_again_for_result(now)
         return outcome
 
     def _rejection(self) -> TrajectoryOutcome | None:
@@ -137,12 +137,17 @@ class ControllerGoal:
         self._results.append((result, self._handle is not None))
         result.add_done_callback(self._on_done)
 
-    def _ask_again_for_result(self, handle: ClientGoalHandle, now: float) -> None:
+    @property
+    def _known_handle(self) -> ClientGoalHandle:
+        """Handle of the controller's answer, or before it the one made here."""
+        return self._handle or self._unanswered
+
+    def _ask_again_for_result(self, now: float) -> None:
         """Ask when that is due: an answer may have been lost."""
         if now >= self._result_at:
             self._result_at = now + self._result_pause
             self._result_pause *= 2.0
-            self._ask_for_result(handle)
+            self._ask_for_result(self._known_handle)
 
     def _result(self) -> TrajectoryOutcome | None:
         for future, known in [result for result in self._results if result[0].done()]:
@@ -192,27 +197,26 @@ class ControllerGoal:
 
     def _cancel(self, now: float) -> None:
         """Ask for the cancellation, and for the result once the controller agrees or has ended."""
-        handle = self._handle or self._unanswered
         if self._agreed or self._ended_at < float('inf'):
-            self._ask_again_for_result(handle, now)
+            self._ask_again_for_result(now)
         elif now - self._asked_at >= _RETRY:
             self._asked_at = now
-            self._cancellation = handle.cancel_goal_async()
+            self._cancellation = self._known_handle.cancel_goal_async()
             self._cancellation.add_done_callback(self._on_done)
 
     def _take_cancel_answer(self, now: float) -> None:
         if self._cancellation is None or not self._cancellation.done():
             return
         answer: CancelGoal.Response = self._cancellation.result()
-        self._cancellation, handle = None, self._handle or self._unanswered
+        self._cancellation = None
         if answer.goals_canceling:
-            self._agreed, self._refused, self._handle = True, False, handle
+            self._agreed, self._refused, self._handle = True, False, self._known_handle
             self._result_at = now + self._result_pause
         elif answer.return_code in (
             _RESPONSE.ERROR_UNKNOWN_GOAL_ID,
             _RESPONSE.ERROR_GOAL_TERMINATED,  # so it is also called while it is being canceled
         ):
-            self._ask_again_for_result(handle, now)  # it has the outcome of the goal
+            self._ask_again_for_result(now)  # it has the outcome of the goal
         else:
             self._refused = True
 

@@ -93,16 +93,7 @@ def test_after_a_long_stall_goals_of_a_server_may_be_unknown(action, monkeypatch
     action.until_noted(0)
 
 
-def test_own_goals_do_not_count(action):
-    server = action.server()
-    action.goals.note_own(bytes([1] * 16))
-    server.publish(states((1, EXECUTING), (2, EXECUTING)))
-    action.until_noted(2)
-    server.publish(states((1, EXECUTING), (2, ABORTED)))
-    action.until_noted(0)
-
-
-def test_an_own_goal_that_was_taken_for_lost_counts_as_long_as_it_goes_on(action):
+def test_own_goals_count_only_when_they_were_taken_for_lost_and_go_on(action):
     server = action.server()
     action.goals.note_own(bytes([1] * 16))
     server.publish(states((1, EXECUTING), (2, EXECUTING)))
