@@ -67,7 +67,9 @@ class PathConstraints:
 
     def row_tests(self, chain: KinematicChain) -> list[RowTest]:
         """Return the tests of joint vectors of a chain."""
-        return [*(TaskRows(chain, [task]) for task in self.tasks), *self.tests]
+        tasks = enumerate(self.tasks)
+        named = (TaskRows(chain, [task], name=f'path_constraints[{i}]') for i, task in tasks)
+        return [*named, *self.tests]
 
 
 class TaskRows:
@@ -77,12 +79,17 @@ class TaskRows:
     :param chain: the chain to the link.
     :param tasks: the tasks; also an attribute.
     :param columns: (m,) where its joints stand in the joint vectors; None where they are the same.
+    :param name: for messages; also an attribute.
     """
 
     def __init__(
-        self, chain: KinematicChain, tasks: Sequence[Task], columns: np.ndarray | None = None
+        self,
+        chain: KinematicChain,
+        tasks: Sequence[Task],
+        columns: np.ndarray | None = None,
+        name: str = '',
     ) -> None:
-        self._chain, self.tasks, self._columns = chain, tasks, columns
+        self._chain, self.tasks, self._columns, self.name = chain, tasks, columns, name
 
     def poses(self, Q: np.ndarray) -> np.ndarray:
         """Return the poses (N, 4, 4) T_base_link [m] of the link at Q (N, n)."""

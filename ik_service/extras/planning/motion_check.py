@@ -70,7 +70,11 @@ class MotionCheck:
 
     def violates(self, q: np.ndarray) -> bool:
         """Return whether q (n,) breaks a constraint."""
-        return any(bool(test.violated(q[None])[0]) for test in self._constraints)
+        return self.broken(q) is not None
+
+    def broken(self, q: np.ndarray) -> RowTest | None:
+        """Return the first constraint that q (n,) breaks; None for none."""
+        return next((test for test in self._constraints if test.violated(q[None])[0]), None)
 
     def line_is_free(self, corners: np.ndarray, step: float) -> bool:
         """

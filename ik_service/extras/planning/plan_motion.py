@@ -345,7 +345,7 @@ class _Planner:
             if bodies is not None:
                 return self._failed(PlanStatus.START_IN_COLLISION, _collide(bodies), bodies)
         if self._check.violates(self._start):
-            return self._failed(PlanStatus.START_VIOLATES_CONSTRAINTS)
+            return self._violating(PlanStatus.START_VIOLATES_CONSTRAINTS, self._start)
         if pipeline == 'lin':
             return self._tool_line(goals)
         postures, failure = self._postures(goals, searched, ROUNDS)
@@ -415,7 +415,7 @@ class _Planner:
                 PlanStatus.GOAL_IN_COLLISION, _collide(touching[0]), touching[0]
             )
         else:
-            failure = self._failed(PlanStatus.GOAL_VIOLATES_CONSTRAINTS)
+            failure = self._violating(PlanStatus.GOAL_VIOLATES_CONSTRAINTS, others[0])
         return np.empty((0, 0)), failure
 
     def _allowed(self, q: np.ndarray) -> bool:
@@ -538,6 +538,10 @@ class _Planner:
     def _planned(self, trajectory: JointTrajectory, path: np.ndarray) -> MotionPlan:
         done, spent = PlanStatus.SUCCESS, self._clock.spent
         return MotionPlan(done, done.value, trajectory, path, None, spent, self._check.checks)
+
+    def _violating(self, status: PlanStatus, q: np.ndarray) -> MotionPlan:
+        name = getattr(self._check.broken(q), 'name', '')
+        return self._failed(status, f'{name} does not hold' if name else '')
 
     def _failed(
         self, status: PlanStatus, detail: str = '', bodies: Bodies | None = None

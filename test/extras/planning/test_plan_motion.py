@@ -243,11 +243,14 @@ def test_a_start_or_goal_that_breaks_a_constraint_is_said_to(panda, post):
     high = iks.Task(at(0.0, 0.0, 0.8), iks.Box((4.0, 4.0, 0.2)), orientation_tolerances=(4, 4, 4))
     start = iks.plan_motion(panda, LEFT, RIGHT, path_constraints=high)
     assert start.status is iks.PlanStatus.START_VIOLATES_CONSTRAINTS
+    assert 'path_constraints[0]' in start.reason
     low = iks.Task(
         at(*panda.forward(LEFT)[:3, 3]), iks.Sphere(0.1), orientation_tolerances=(4, 4, 4)
     )
-    goal = iks.plan_motion(panda, LEFT, RIGHT, path_constraints=low)
+    anywhere = iks.Task(at(0, 0, 0), iks.Sphere(9.0), orientation_tolerances=(4, 4, 4))
+    goal = iks.plan_motion(panda, LEFT, RIGHT, path_constraints=[anywhere, low])
     assert goal.status is iks.PlanStatus.GOAL_VIOLATES_CONSTRAINTS
+    assert 'path_constraints[1]' in goal.reason
     post.add('ball', iks.Sphere(0.1), panda.forward(RIGHT))
     there = iks.plan_motion(panda, LEFT, [READY, RIGHT], collisions=post, path_constraints=low)
     post.remove('ball')

@@ -168,6 +168,13 @@ def test_joints_that_a_goal_does_not_name_stay(planning):
     assert np.allclose(planned_rows(answer.trajectory)[-1], [0.2, *LEFT[1:]])
 
 
+def test_the_answer_has_the_group_name_of_the_request(planning):
+    goal = joint_goal([0.03], ['panda_finger_joint1'])
+    answer = planning.answer(goal, group_name='hand')
+    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    assert answer.group_name == 'hand'
+
+
 def test_the_codes_of_what_collides_name_the_bodies(post):
     T = post.arm.chain.forward(LEFT)
     put(post, box('ball', T[:3, 3], (0.1, 0.1, 0.1)))
@@ -210,6 +217,7 @@ def test_path_constraints_hold_on_the_whole_way(post):
     against = Constraints(orientation_constraints=[upright(turned)])
     start = post.answer(joint_goal(RIGHT), path_constraints=against)
     assert code_of(start) is ErrorCode.START_STATE_VIOLATES_PATH_CONSTRAINTS
+    assert 'path_constraints.orientation_constraints[0]' in start.error_code.message
 
 
 def test_constraints_that_contradict_each_other_have_no_plan(planning):

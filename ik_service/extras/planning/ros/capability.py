@@ -61,7 +61,7 @@ class PlanHandler(ServiceHandler):
             measured = require_arm(self.measured)
             planned = self._planner.plan(wanted, measured)
             arm, stamp = planned.arm, self._clock.now().to_msg()
-            answer.group_name = planned.group.name
+            answer.group_name = wanted.group_name or planned.group.name
             answer.planning_time = planned.planning_time
             write_solution(answer.trajectory_start, arm, planned.posture, stamp)
             write_trajectory(answer.trajectory, planned.trajectory, arm.root_link)

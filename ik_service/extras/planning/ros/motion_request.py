@@ -241,7 +241,8 @@ class _Reader:
                 chain = self._chain_to(bound.link, bound.field)
                 names = self._group.chain.joint_names
                 columns = np.array([names.index(name) for name in chain.joint_names])
-                tests.append(TaskRows(chain, _tasks_of([bound]), columns))
+                name = f'path_constraints.{bound.field}'
+                tests.append(TaskRows(chain, _tasks_of([bound]), columns, name))
         return tests
 
     def goals(
