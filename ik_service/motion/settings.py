@@ -26,7 +26,7 @@ class FollowerState(Enum):
     RELEASED = 'target reached; no more commands are sent'
     TRAJECTORY = 'executing a trajectory'
     SERVO = 'executing servo commands'
-    UNREACHABLE = 'the target cannot be reached: moving to the nearest pose found'
+    UNREACHABLE = 'the target cannot be reached: the nearest pose found takes its place'
     CATCHING_UP = 'the joints cannot keep up with the target: they follow its path with a delay'
     RECONFIGURING = (
         'cannot continue along the target path in this branch: switching; the tip waits'
