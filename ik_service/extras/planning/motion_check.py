@@ -70,11 +70,13 @@ class MotionCheck:
 
     def violates(self, q: np.ndarray) -> bool:
         """Return whether q (n,) breaks a constraint."""
-        return self.broken(q) is not None
+        return any(bool(test.violated(q[None])[0]) for test in self._constraints)
 
-    def broken(self, q: np.ndarray) -> RowTest | None:
-        """Return the first constraint that q (n,) breaks; None for none."""
-        return next((test for test in self._constraints if test.violated(q[None])[0]), None)
+    def unmet(self, q: np.ndarray) -> str:
+        """Return in words that a constraint does not hold at q (n,); empty where none is named."""
+        broken = (test for test in self._constraints if test.violated(q[None])[0])
+        name = next((name for test in broken if (name := getattr(test, 'name', ''))), '')
+        return f'{name} does not hold' if name else ''
 
     def line_is_free(self, corners: np.ndarray, step: float) -> bool:
         """

@@ -30,7 +30,7 @@ from ik_service.extras.planning.goal_postures import (
     MORE_ROUNDS,
     ROUNDS,
 )
-from ik_service.extras.planning.motion_check import MotionCheck
+from ik_service.extras.planning.motion_check import MotionCheck, positions_at
 from ik_service.extras.planning.rrt_connect import load_ompl, rrt_connect
 from ik_service.extras.planning.shortening import joined, lengths, rounded, shortened, Timing
 from ik_service.kinematics.chain import KinematicChain
@@ -140,8 +140,10 @@ def tool_line(
         reason = f'the straight line of the tip ends {beyond.max():.3g} beyond the goal in {name}'
         return ToolLine(None, path.q, reason)
     trajectory = timing.timed(chain, path.q, path.poses)
-    if check.first_fault(trajectory) is not None:
-        return ToolLine(None, path.q, 'the straight line of the tip is not free')
+    fault = check.first_fault(trajectory)
+    if fault is not None:
+        found, bodies = _fault_on(check, positions_at(trajectory, np.array([fault])))
+        return ToolLine(None, path.q, f'the straight line of the tip is not free{found}', bodies)
     return ToolLine(trajectory, path.q)
 
 
@@ -345,7 +347,8 @@ class _Planner:
             if bodies is not None:
                 return self._failed(PlanStatus.START_IN_COLLISION, _collide(bodies), bodies)
         if self._check.violates(self._start):
-            return self._violating(PlanStatus.START_VIOLATES_CONSTRAINTS, self._start)
+            unmet = self._check.unmet(self._start)
+            return self._failed(PlanStatus.START_VIOLATES_CONSTRAINTS, unmet)
         if pipeline == 'lin':
             return self._tool_line(goals)
         postures, failure = self._postures(goals, searched, ROUNDS)
@@ -415,7 +418,8 @@ class _Planner:
                 PlanStatus.GOAL_IN_COLLISION, _collide(touching[0]), touching[0]
             )
         else:
-            failure = self._violating(PlanStatus.GOAL_VIOLATES_CONSTRAINTS, others[0])
+            unmet = self._check.unmet(others[0])
+            failure = self._failed(PlanStatus.GOAL_VIOLATES_CONSTRAINTS, unmet)
         return np.empty((0, 0)), failure
 
     def _allowed(self, q: np.ndarray) -> bool:
@@ -525,8 +529,7 @@ class _Planner:
         status = self._clock_status(PlanStatus.NO_PLAN)
         if pipeline == 'ptp':
             line = self._start + np.linspace(0.0, 1.0, 200)[:, None] * (postures[0] - self._start)
-            bodies = next((b for q in line if (b := self._check.contact(q)) is not None), None)
-            found = f', as {_collide(bodies)} on it' if bodies else ''
+            found, bodies = _fault_on(self._check, line)
             return self._failed(status, f'the straight joint line is not free{found}', bodies)
         return self._failed(status)
 
@@ -539,10 +542,6 @@ class _Planner:
         done, spent = PlanStatus.SUCCESS, self._clock.spent
         return MotionPlan(done, done.value, trajectory, path, None, spent, self._check.checks)
 
-    def _violating(self, status: PlanStatus, q: np.ndarray) -> MotionPlan:
-        name = getattr(self._check.broken(q), 'name', '')
-        return self._failed(status, f'{name} does not hold' if name else '')
-
     def _failed(
         self, status: PlanStatus, detail: str = '', bodies: Bodies | None = None
     ) -> MotionPlan:
@@ -554,6 +553,13 @@ class _Planner:
 
 def _collide(bodies: Bodies) -> str:
     return f'{bodies[0]} and {bodies[1]} collide'
+
+
+def _fault_on(check: MotionCheck, rows: np.ndarray) -> tuple[str, Bodies | None]:
+    """Return in words what is wrong on a line of joint vectors (k, n), and bodies that collide."""
+    bodies = next((b for q in rows if (b := check.contact(q)) is not None), None)
+    found = _collide(bodies) if bodies else next(filter(None, map(check.unmet, rows)), '')
+    return (f', as {found} on it' if found else ''), bodies
 
 
 def plan_reconfigurations(

@@ -15,7 +15,7 @@ from support.solids import at
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.extras.planning import rrt_connect
-from ik_service.extras.planning.constraints import Projection, TaskRows
+from ik_service.extras.planning.constraints import PathConstraints, Projection, TaskRows
 from ik_service.extras.planning.motion_check import MotionCheck, positions_at
 from ik_service.paths.timing.timing_limits import timing_limits
 
@@ -255,6 +255,23 @@ def test_a_start_or_goal_that_breaks_a_constraint_is_said_to(panda, post):
     there = iks.plan_motion(panda, LEFT, [READY, RIGHT], collisions=post, path_constraints=low)
     post.remove('ball')
     assert there.status is iks.PlanStatus.GOAL_VIOLATES_CONSTRAINTS
+
+
+@pytest.mark.parametrize('pipeline', ['ptp', 'lin'])
+def test_what_is_wrong_on_a_straight_line_is_named(panda, pipeline):
+    class Middle:
+        name = 'the middle'
+
+        def violated(self, Q):
+            return np.abs(Q[:, 0]) < 0.2
+
+    constraints = PathConstraints(tests=(Middle(),))
+    goal = panda.forward(RIGHT) if pipeline == 'lin' else RIGHT
+    plan = iks.plan_motion(
+        panda, LEFT, goal, path_constraints=constraints, pipeline=pipeline, timeout=60.0
+    )
+    assert plan.status is iks.PlanStatus.NO_PLAN
+    assert 'as the middle does not hold on it' in plan.reason
 
 
 def test_a_continuous_joint_takes_the_shorter_turn():

@@ -442,6 +442,7 @@ def test_an_elbow_gives_way_to_a_ball(panda, straight):
     assert not test.colliding(around.q).any()
     checker.remove('ball')
     checker.add('wall', iks.Box((0.02, 2.0, 2.0)), panda.forward(HOME))
-    blocked = iks.solve_path(panda, straight, HOME, collisions=checker, options=PATIENT)
-    assert blocked.status is iks.PathStatus.COLLISION
-    assert 'wall' in blocked.end.bodies
+    for seed in (HOME, None):
+        blocked = iks.solve_path(panda, straight, seed, collisions=checker, options=PATIENT)
+        assert blocked.status is iks.PathStatus.COLLISION
+        assert 'wall' in blocked.end.bodies
