@@ -168,6 +168,18 @@ def test_joints_that_a_goal_does_not_name_stay(planning):
     assert np.allclose(planned_rows(answer.trajectory)[-1], [0.2, *LEFT[1:]])
 
 
+def test_all_of_the_tolerances_of_joints_are_used_where_their_middle_collides(post):
+    exact, wide = (joint_goal([0.0], names=NAMES[:1], tolerance=t) for t in (1e-3, 0.6))
+    middle = post.answer(exact)
+    assert code_of(middle) is ErrorCode.GOAL_IN_COLLISION
+    assert 'post' in middle.error_code.message
+    answer = post.answer(wide)
+    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    q = planned_rows(answer.trajectory)[-1]
+    assert abs(q[0]) <= 0.6
+    assert np.allclose(q[1:], LEFT[1:])
+
+
 def test_the_answer_has_the_group_name_of_the_request(planning):
     goal = joint_goal([0.03], ['panda_finger_joint1'])
     answer = planning.answer(goal, group_name='hand')

@@ -46,6 +46,7 @@ PLANNERS = {'ompl': ('RRTConnect',), 'ptp': ('PTP',), 'lin': ('LIN',), _PILZ: ('
 """Planners by pipeline; Pilz's names are understood, too."""
 
 _FREE = (math.inf, math.inf, math.inf)
+_ANYWHERE = Task(np.eye(4), Sphere(math.inf), orientation_tolerances=_FREE)
 _NUMBERS = (
     'allowed_planning_time',
     'max_velocity_scaling_factor',
@@ -68,6 +69,7 @@ class MotionProblem:
     :ivar pipeline: as :func:`~ik_service.plan_motion` has it.
     :ivar timeout: time for the plan [s].
     :ivar notes: remarks for the client.
+    :ivar wider: all of the tolerances of each goal of joints, for when their middle will not do.
     """
 
     group: ArmGroup
@@ -79,6 +81,7 @@ class MotionProblem:
     pipeline: str
     timeout: float
     notes: list[str]
+    wider: list[LinkGoal]
 
 
 def motion_problem(
@@ -119,7 +122,16 @@ def motion_problem(
     timeout = request.allowed_planning_time or DEFAULT_TIME
     notes += resolver.notes
     return MotionProblem(
-        group, on_path, posture, start, goals, constraints, pipeline, timeout, notes
+        group,
+        on_path,
+        posture,
+        start,
+        goals,
+        constraints,
+        pipeline,
+        timeout,
+        notes,
+        reader.wider,
     )
 
 
@@ -211,6 +223,7 @@ class _Reader:
     ) -> None:
         self._arm, self._group, self._posture = arm, group, posture
         self._frames, self._settings = frames, settings
+        self.wider: list[LinkGoal] = []
 
     def on_the_way(
         self, chain: KinematicChain, constraints: Constraints, start: np.ndarray
@@ -262,7 +275,9 @@ class _Reader:
             if not bounds and not constraints.joint_constraints:
                 raise invalid_goal('has no constraints; a goal has to have one at least')
             if not bounds:
-                return [self._joint_goal(chain, on_path, constraints)]
+                q = self._joint_goal(chain, on_path, constraints)
+                self.wider.append(self._wider_goal(chain, on_path, constraints, q))
+                return [q]
             link, offsets = self._only_link(bounds)
             own = self._chain_to(link, bounds[0].field)
             own = _on_path(_within(own, self._narrowed(chain, constraints)), on_path)
@@ -285,6 +300,20 @@ class _Reader:
         turn = np.where(np.isinf(chain.lower) & np.isinf(chain.upper), chain.arrays.turn, 0.0)
         q -= turn * np.round((q - start) / np.where(turn > 0.0, turn, 1.0))
         return np.clip(q, narrowed.lower, narrowed.upper)
+
+    def _wider_goal(
+        self,
+        chain: KinematicChain,
+        on_path: KinematicChain,
+        constraints: Constraints,
+        q: np.ndarray,
+    ) -> LinkGoal:
+        """Return the goal of all postures within the tolerances; joints it does not name stay."""
+        narrowed = _on_path(self._narrowed(chain, constraints), on_path)
+        given = {c.joint_name for c in constraints.joint_constraints}
+        named = np.isin(chain.joint_names, list(given))
+        lower, upper = (np.where(named, at, q) for at in (narrowed.lower, narrowed.upper))
+        return LinkGoal(narrowed.with_limits(lower, upper), (_ANYWHERE,), q)
 
     def _narrowed(self, chain: KinematicChain, constraints: Constraints) -> KinematicChain:
         positions = self._arm.postures.by_name(self._posture)

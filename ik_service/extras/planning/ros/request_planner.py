@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 import math
 import threading
@@ -108,6 +108,9 @@ CODES = {
 }
 """Codes of plans that fail."""
 
+_MIDDLE_FAULTS = PlanStatus.GOAL_IN_COLLISION, PlanStatus.GOAL_VIOLATES_CONSTRAINTS
+"""Faults of the middles of goals that may not be those of all of their tolerances."""
+
 
 @dataclass(frozen=True)
 class PlannedMotion:
@@ -159,6 +162,11 @@ class RequestPlanner:
         try:
             test = avoided.test(problem.chain.joint_names)
             plan = self._planned(request, problem, arm, test, canceled)
+            if plan.status in _MIDDLE_FAULTS and problem.wider and problem.pipeline != 'lin':
+                left = max(problem.timeout - plan.planning_time, 1e-3)
+                anywhere = replace(problem, goals=[*problem.wider], timeout=left)
+                wider = self._planned(request, anywhere, arm, test, canceled)
+                plan = plan if wider.status in _MIDDLE_FAULTS else wider
         except (ArgumentError, TrajectoryError) as error:
             raise RequestError(ErrorCode.FAILURE, str(error)) from error
         notes = list(
