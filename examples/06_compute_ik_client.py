@@ -31,6 +31,7 @@ def request(x: float, y: float, z: float) -> GetPositionIK.Request:
     pose.header.frame_id = 'panda_link0'
     pose.pose.position.x, pose.pose.position.y, pose.pose.position.z = x, y, z
     pose.pose.orientation.x, pose.pose.orientation.w = 1.0, 0.0
+    question.ik_request.timeout.sec = 10  # it takes milliseconds; a busy machine may stall
     return question
 
 
@@ -44,11 +45,11 @@ with ExitStack() as stack:
         print('No compute_ik here: starting an IK node (the first start compiles, some 20 s)')
         child = ChildProcess('the IK node', 'ik_service.ros.node.main', NODE)
         stack.enter_context(child).wait_for('ready', timeout=300.0)
-        client.wait_for_service(10.0)
+        client.wait_for_service(60.0)
 
     for position in ((0.4, 0.1, 0.5), (0.5, -0.3, 0.2), (0.9, 0.0, 0.9)):
         future = client.call_async(request(*position))
-        rclpy.spin_until_future_complete(node, future, timeout_sec=10.0)
+        rclpy.spin_until_future_complete(node, future, timeout_sec=60.0)
         if not future.done():
             sys.exit('compute_ik did not answer')
         answer = future.result()

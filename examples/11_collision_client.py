@@ -40,7 +40,7 @@ with ExitStack() as stack:
         child = ChildProcess('the IK node', 'ik_service.ros.node.main', NODE)
         stack.enter_context(child).wait_for('ready', timeout=300.0)
     for client in (compute_ik, compute_fk, check):
-        client.wait_for_service(10.0)
+        client.wait_for_service(60.0)
     request = GetPositionIK.Request()
     request.ik_request.avoid_collisions, request.ik_request.timeout.sec = True, 5
     tool = request.ik_request.pose_stamped.pose  # pointing down

@@ -217,10 +217,14 @@ class RealTimeSimulation:
             self._ignored_until = now + _LONGEST_IGNORED
             return True
 
-    def command(self, command: JointCommand, now: float) -> None:
-        """Send a command to the arm, as :meth:`.SimulatedArm.command` takes it."""
+    def command(self, command: JointCommand, now: float, streamed: bool = True) -> None:
+        """
+        Send a command to the arm, as :meth:`.SimulatedArm.command` takes it.
+
+        :param streamed: whether it may belong to a stream that a reset has interrupted.
+        """
         with self._lock:
-            if self._is_interrupted(command, now):
+            if streamed and self._is_interrupted(command, now):
                 return
             self._run_until(now)  # up to now, the one before has counted
             faults = self.faults

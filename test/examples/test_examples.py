@@ -279,6 +279,6 @@ def test_a_client_that_waits_for_an_answer_ends_at_sigterm(ros_context, tmp_path
         assert b'error_code' in client.stdout.readline()  # further requests follow
         client.terminate()
         try:
-            assert client.wait(20.0) == -signal.SIGTERM
+            assert client.wait(60.0) == -signal.SIGTERM
         finally:
             client.kill()

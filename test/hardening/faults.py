@@ -73,7 +73,7 @@ def fault(name, **how):
 
 def _next(stage, count, lie):
     stage.arm.lies.extend([lie] * count)
-    until(lambda: not stage.arm.lies, 5.0, 'the lies are told', period=0.005)
+    until(lambda: not stage.arm.lies, what='the lies are told', period=0.005)
 
 
 def _off(amount):
@@ -130,7 +130,7 @@ def two_publishers(stage):
 
     try:
         with repeating(contradict, 0.01), suppress(AssertionError):
-            until(lambda: 'contradict each other' in ' '.join(stage.said()), 3.0)
+            until(lambda: 'contradict each other' in ' '.join(stage.said()))
     finally:
         stage.bench.node.destroy_publisher(publisher)
 
@@ -223,7 +223,7 @@ def parameter_storm(stage):
 
 def _signal(stage, number):
     stage.node.send(number)
-    until(lambda: stage.node.exit_code is not None, 10.0, 'the end of the node')
+    until(lambda: stage.node.exit_code is not None, what='the end of the node')
 
 
 @fault('SIGINT in motion', parameters=_LONG, alone=True, watch=0.3)
@@ -292,7 +292,7 @@ def commander(stage):
     with _commander(stage):
         reports = stage.bench.record(DiagnosticArray, 'diagnostics')
         time.sleep(1.5)
-        reports.wait(_names_another, timeout=3.0)
+        reports.wait(_names_another)
 
 
 @fault('another commander before a target comes', says='command')

@@ -11,6 +11,7 @@ from moveit_msgs.srv import ServoCommandType
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
+from support.harness import PATIENCE
 from support.ros.trajectories import Player
 
 from hardening.fuzz_requests import check_node, Client
@@ -19,7 +20,6 @@ from hardening.stage import Stage
 from hardening.workplace import memory, Row
 
 _RATE = 100.0
-_PATIENCE = 20.0  # for answers and ends of goals when all is over [s]
 _BURST = 40  # messages of one kind on end, on average
 
 
@@ -72,7 +72,7 @@ class Commander:
 
     def lost(self):
         """Return how many requests were not answered, and goals not ended, after a patience."""
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while (left := self._open()) and time.monotonic() < deadline:
             time.sleep(0.05)
         return left

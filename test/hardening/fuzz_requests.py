@@ -7,6 +7,7 @@ from itertools import islice
 import threading
 import time
 
+from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.msg import OrientationConstraint
 from moveit_msgs.srv import GetCartesianPath, GetPositionFK, GetPositionIK
@@ -24,8 +25,8 @@ from rclpy.parameter import Parameter as GoodParameter
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from support.chains import arm_path
-from support.harness import until
-from support.ros.cells import NAMES, NODE
+from support.harness import PATIENCE, START_TIMEOUT, until
+from support.ros.cells import Cell, NAMES, NODE
 
 from hardening.hostile import Hostile, HostileGroups, HostileMotions, LEFT, Spoiler, SRDF
 from hardening.reference import Reference, wrong_code
@@ -41,9 +42,6 @@ GIVE_UP = 3
 """Number of missing answers after which no more requests are sent."""
 
 _WINDOW, _PART = 4, 500
-COMPILED = 600.0
-"""How long kernels may be compiled for [s]."""
-
 _ROUNDING = 1e-6
 
 
@@ -62,7 +60,7 @@ class Client:
     def __init__(self, bench, kind, name):
         self._client = bench.node.create_client(kind, name, qos_profile=DEEP)
         self._node = bench.node
-        if not self._client.wait_for_service(10.0):
+        if not self._client.wait_for_service(PATIENCE):
             raise AssertionError(f'there is no service {name}')
 
     def close(self):
@@ -82,7 +80,7 @@ class Client:
         return asked
 
 
-def ask_all(jobs, window, patience=15.0):
+def ask_all(jobs, window, patience=PATIENCE):
     """
     Send requests, a number of them under way at a time; return all that was asked.
 
@@ -124,9 +122,14 @@ def fuzz_groups(bench, count, seed=1) -> Row:
     robot = Robot.from_urdf(urdf, srdf=SRDF)
     measured = dict.fromkeys(robot.movable_joint_names, 0.1)
     states = bench.publisher(JointState, 'joint_states')
-    for _ in range(10):
-        states.publish(JointState(name=list(measured), position=list(measured.values())))
-        time.sleep(0.05)
+    state = JointState(name=list(measured), position=list(measured.values()))
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+
+    def arrives():
+        states.publish(state)
+        return any(map(Cell.says_that_states_arrive, diagnostics.messages))
+
+    until(arrives, what='a report of the states', period=0.05)
     reference = Reference(measured, robot=robot, base='pelvis', tip=LEFT)
     row = Row('hostile requests to groups', count)
     return _fuzz(bench, row, node, HostileGroups(robot, seed), reference, ['ik'] * count)
@@ -186,8 +189,8 @@ def compile_trees(client, link):
     made.absolute_x_axis_tolerance = made.absolute_y_axis_tolerance = 3.0
     made.absolute_z_axis_tolerance = 3.0
     request.ik_request.constraints.orientation_constraints = [made]
-    [asked] = ask_all([(client, request)], 1, COMPILED)
-    assert asked.answer is not None, f'nothing was compiled within {COMPILED:.0f} s'
+    [asked] = ask_all([(client, request)], 1, START_TIMEOUT)
+    assert asked.answer is not None, f'nothing was compiled within {START_TIMEOUT:.0f} s'
 
 
 def check_node(row, node):
@@ -251,7 +254,7 @@ def _wrong_refusal(answer):
 def fuzz_paths(bench, count, seed=1) -> Row:
     """Send hostile requests, and check every answer."""
     stage = Stage(bench)
-    stage.node.wait_for('compute_cartesian_path is offered', COMPILED)
+    stage.node.wait_for('compute_cartesian_path is offered', START_TIMEOUT)
     client = Client(bench, GetCartesianPath, 'compute_cartesian_path')
     hostile, reference = HostileMotions(stage.chain, seed), PathReference(stage.chain.robot)
     jobs = ((client, hostile.line()) for _ in range(count))

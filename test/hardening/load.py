@@ -11,6 +11,7 @@ from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 import numpy as np
 from support.chains import postures
+from support.harness import PATIENCE
 from support.ros.cells import NAMES
 
 from hardening.faults import COMMON, FAULTS
@@ -48,7 +49,7 @@ class Load:
         request.robot_state.joint_state.position = self._seeds[number % len(self._seeds)]
         return request
 
-    def closed(self, clients, each, patience=30.0):
+    def closed(self, clients, each):
         """Run clients that send ``each`` requests one after the other; return all requests."""
         asked, finished = [], threading.Semaphore(0)
         services = list(_KINDS)
@@ -68,27 +69,24 @@ class Load:
 
         for number, (service, client) in enumerate(made):
             ask(client, service, number * each, each)
-        deadline = time.monotonic() + patience + 0.01 * clients * each
+        deadline = time.monotonic() + PATIENCE + 0.01 * clients * each
         for _ in made:
             finished.acquire(timeout=max(0.0, deadline - time.monotonic()))
         for _, client in made:
             client.close()
         return asked
 
-    def at_once(self, count, patience=60.0):
+    def at_once(self, count):
         """Send ``count`` requests at the same time to both services; return them."""
         made = {name: Client(self.stage.bench, kind, name) for name, kind in _KINDS.items()}
         services = list(_KINDS)
         requests = [(services[n % 2], self.request(services[n % 2], n)) for n in range(count)]
         asked = [made[service].send(request) for service, request in requests]
-        deadline = time.monotonic() + patience
         since, last = 0, time.monotonic()
-        while time.monotonic() < deadline:
+        while since < count and time.monotonic() - last < PATIENCE:
             answered = sum(one.answer is not None for one in asked)
             if answered > since:
                 since, last = answered, time.monotonic()
-            if answered == count or time.monotonic() - last > 8.0:
-                break
             time.sleep(0.05)
         for client in made.values():
             client.close()

@@ -201,7 +201,7 @@ class Stage:
             samples = self.arm.recorded()
             return samples and (np.abs(samples[-1].v) >= wanted).any()
 
-        for _ in range(4):  # the node may not have seen yet that the last fault is over
+        for _ in range(20):  # the node may not have seen yet that the last fault is over
             self.send(self.far_away() if goal is None else goal)
             with suppress(AssertionError):
                 until(fast, 4.0, 'cruising speed')
@@ -209,7 +209,7 @@ class Stage:
                 return
         raise AssertionError('the arm did not get under way')
 
-    def rest(self, timeout=15.0):
+    def rest(self):
         """Wait until nothing is commanded any more, or only rest."""
 
         def still():
@@ -219,7 +219,7 @@ class Stage:
             return not any(sample.v.any() for sample in samples[-25:])
 
         time.sleep(0.3)
-        until(still, timeout, 'rest')
+        until(still, what='rest')
 
     def set(self, **values):
         """Set parameters of the node, and note those that bound the commands."""
@@ -244,7 +244,7 @@ class Stage:
         )
         service = 'stop' if name == 'stop' else 'enable'
         with suppress(AssertionError):
-            self.bench.service_client(kind, f'ik_service/{service}', timeout=1.0)
+            self.bench.service_client(kind, f'ik_service/{service}')
             return self.bench.call(kind, f'ik_service/{service}', request)
         return None
 

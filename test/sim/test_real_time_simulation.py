@@ -142,6 +142,9 @@ def test_a_stream_that_a_reset_interrupts_and_that_stalls_leaves_the_arm_where_i
         rig.tick(stall)
         rig.send(1.0, 1.0)
     assert rig.tick(20)[-1].positions.tolist() == [0.0, 0.0]
+    rig.simulation.command((['b'], [1.0], ()), rig.now, streamed=False)  # of no stream
+    assert rig.tick(20)[-1].positions == pytest.approx([0.0, 0.2])
+    rig.simulation.reset(rig.now)
     rig.tick(60)
     rig.send(1.0, 1.0)  # another stream
     assert rig.tick(20)[-1].positions == pytest.approx([0.2, 0.2])

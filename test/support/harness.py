@@ -31,10 +31,10 @@ import ik_service
 from ik_service.common.child_process import ChildProcess
 from support.fork_server import ForkedProcess
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """How long to wait for what has to come [s]: a busy machine may take long."""
 
-START_TIMEOUT = 120.0
+START_TIMEOUT = 600.0
 """How long a program may take until it is ready [s]: kernels may have to be compiled first."""
 
 _READ_AT_IMPORT = ('LD_', 'NUMBA_', 'PYTHON')

@@ -201,7 +201,7 @@ _PERIOD = 0.05  # between two checks of the hand [s]
 _REACHED = 1e-3  # distance from the goal at which it is reached [m] or [rad]
 
 _STALLED_SPEED, _STALLED_TIME = 1e-3, 1.0
-"""A hand that is slower than this [m/s] or [rad/s] for so long [s] has stalled."""
+"""A hand that is slower than this [m/s] or [rad/s] for so long [s], simulated, has stalled."""
 
 
 class GripperAction:
@@ -239,7 +239,7 @@ class GripperAction:
         elif not math.isfinite(position):
             self._finish(handle, f'command.position is {position}; a finite number is right')
         else:
-            self._goal, self._moved_at = handle, time.monotonic()
+            self._goal, self._moved_at = handle, self._simulation.real_time.simulated
             self._timer.reset()
             self._command(position)
 
@@ -248,7 +248,7 @@ class GripperAction:
 
     def _attend(self) -> None:
         """Give feedback on the goal, and end it when that is due."""
-        goal, arm, now = self._goal, self._simulation.arm, time.monotonic()
+        goal, arm, now = self._goal, self._simulation.arm, self._simulation.real_time.simulated
         if goal is None:
             self._timer.cancel()  # until the next goal
             return
@@ -276,7 +276,8 @@ class GripperAction:
             self._finish(goal, f'{self._joint} has stalled at {position:.4f}', **state)
 
     def _command(self, position: float) -> None:
-        self._simulation.command(([self._joint], [position], []), time.monotonic())
+        command: JointCommand = [self._joint], [position], []
+        self._simulation.command(command, time.monotonic(), streamed=False)
 
     def _finish(self, goal: ServerGoalHandle, fault: str, **state: float) -> None:
         """End a goal; with a fault, which is logged, it is aborted."""

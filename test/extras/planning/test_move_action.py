@@ -202,8 +202,9 @@ def test_the_joints_and_not_the_time_of_a_controller_tell_what_is_ahead(bench, p
         assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
         mover.objects.publish(gone('behind'))
         controller.tells = 1e6
+        slowly['max_velocity_scaling_factor'] = 0.02  # 10 s until it is at the post
         goal = sent_until(
-            lambda: controller.q[0] > -0.6, lambda: mover.move(joint_goal(LEFT), **slowly)
+            lambda: controller.q[0] > -0.65, lambda: mover.move(joint_goal(LEFT), **slowly)
         )
         mover.objects.publish(POST)
         end, result = goal.result()

@@ -5,7 +5,7 @@ import subprocess
 from xml.etree import ElementTree
 
 import pytest
-from support.harness import until
+from support.harness import START_TIMEOUT, until
 from support.ros.nodes import ended, NODE, start_panda
 
 from ik_service.common.resources import share_folder
@@ -82,7 +82,7 @@ def test_the_policy_allows_exactly_the_names_that_the_nodes_use(bench):
             return not any(superfluous.values())
 
         # Discovery takes its time, and so does loading the kernels of the services that come last.
-        until(all_allowed, 120.0, what=f'all that the policy allows {node}')
+        until(all_allowed, START_TIMEOUT, what=f'all that the policy allows {node}')
 
 
 @pytest.fixture

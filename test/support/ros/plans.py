@@ -5,6 +5,7 @@ from moveit_msgs.msg import CollisionObject, Constraints, MotionPlanRequest, Ori
 from moveit_msgs.srv import GetMotionPlan
 import numpy as np
 from std_msgs.msg import String
+from support.harness import START_TIMEOUT
 from support.ros.cells import NAMES, READY
 from support.ros.constraints import joint_constraints, SPHERE, turned, within
 from support.ros.messages import motion_of
@@ -78,7 +79,7 @@ class Mover(Player):
         self.objects = bench.publisher(CollisionObject, 'collision_object')
         self.events = bench.publisher(String, 'trajectory_execution_event')
         # Offered when what it needs is compiled.
-        bench.service_client(GetMotionPlan, 'plan_kinematic_path', 120.0)
+        bench.service_client(GetMotionPlan, 'plan_kinematic_path', START_TIMEOUT)
 
     def move(self, *goals, options=None, **fields):
         goal = MoveGroup.Goal(request=plan_request(*goals, **fields))
