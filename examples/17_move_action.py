@@ -17,9 +17,10 @@ try:
     from moveit_msgs.msg import CollisionObject, Constraints, JointConstraint
     from moveit_msgs.srv import ApplyPlanningScene
     import rclpy
-    from rclpy.action import ActionClient
     from rclpy.signals import SignalHandlerOptions
     from shape_msgs.msg import SolidPrimitive
+
+    from ik_service.ros.common.actions import ThreadSafeActionClient
 except ImportError as error:
     sys.exit(f'This example needs ROS 2 ({error}): run "make env", or source an installation')
 
@@ -34,7 +35,7 @@ with ExitStack() as stack:
     spinning.start()
     stack.callback(spinning.join)
     stack.callback(rclpy.try_shutdown)
-    move = ActionClient(node, MoveGroup, 'move_action')
+    move = ThreadSafeActionClient(node, MoveGroup, 'move_action')  # rclpy's may lose answers
     change = node.create_client(ApplyPlanningScene, 'apply_planning_scene')
     if not move.wait_for_server(2.0):  # not beside `make demo`: a node, and an arm
         tip = ['-p', 'tip_link:=panda_hand_tcp']

@@ -18,6 +18,7 @@ from launch_testing.asserts import assertExitCodes
 from moveit_msgs.msg import MoveItErrorCodes
 from moveit_msgs.srv import GetPositionIK
 from sensor_msgs.msg import JointState
+from support.harness import until
 from support.launched import client, is_installed, launched, SHARE, START_TIMEOUT
 
 from ik_service import Robot
@@ -90,8 +91,12 @@ class TestDemo(unittest.TestCase):
             start = tip_position(states.wait(timeout=START_TIMEOUT))
             for position in POSITIONS:
                 assert np.linalg.norm(start - position) > 0.05, 'no motion to see'
-                targets.publish(pose(position))
-                states.wait(lambda state, goal=position: is_at(goal, state), timeout=30.0)
+
+                def arrived(position=position):
+                    targets.publish(pose(position))  # again, as a node that was stalled drops it
+                    return is_at(position, states.next())
+
+                until(arrived, what='arrival at the target', period=0.5)
                 start = tip_position(states.next())
 
     @unittest.skipUnless(HAS_STATE_PUBLISHER, 'robot_state_publisher is not installed')

@@ -9,7 +9,6 @@ from control_msgs.action import GripperCommand
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import pytest
-from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
@@ -19,6 +18,7 @@ from support.ros.nodes import ended, LATCHED
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_service import Robot
+from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.sim.simulated_arm_node import gripper_joint
 
 SIM = 'ik_service.ros.sim.main'
@@ -283,7 +283,7 @@ class Hand:
 
     def __init__(self, bench, sim, states):
         self.bench, self.sim, self.states = bench, sim, states
-        self.client = ActionClient(bench.node, GripperCommand, ACTION)
+        self.client = ThreadSafeActionClient(bench.node, GripperCommand, ACTION)
         self.feedback = []
         until(self.client.server_is_ready, what='the action of the hand')
 

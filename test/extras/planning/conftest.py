@@ -29,6 +29,6 @@ def cell(cell_and_mover):
 
     cell, mover = cell_and_mover
     for name in ('post', 'wall'):
-        mover.objects.publish(gone(name))
+        mover.change(gone(name))
     rest_at(cell, mover, LEFT)
     return cell

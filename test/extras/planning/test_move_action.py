@@ -25,7 +25,6 @@ from moveit_msgs.srv import (
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.chains import arm_path, pose_difference
-from support.harness import until
 from support.ros.cells import CHAIN, NAMES, NODE, READY
 from support.ros.nodes import STEADY
 from support.ros.plans import (
@@ -80,7 +79,7 @@ CODES = MoveItErrorCodes
 
 
 def test_the_arm_moves_around_an_obstacle(cell, mover):
-    mover.objects.publish(POST)
+    mover.change(POST)
     goal = mover.move(joint_goal(RIGHT))
     end, result = goal.result()
     assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
@@ -223,18 +222,13 @@ def with_scene(options=None, **parts):
     return {'planning_scene_diff': scene, **(options or {})}
 
 
-def known_objects(cell):
-    get = cell.bench.call(GetPlanningScene, 'get_planning_scene', GetPlanningScene.Request())
-    return {each.id for each in get.scene.world.collision_objects}
-
-
 def test_a_scene_of_its_own_counts_for_a_goal_alone(cell, mover):
     end, result = mover.move(joint_goal(RIGHT), options=with_scene(objects=[POST])).result()
     assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
     rows = commanded_until(cell, RIGHT)
     assert not checker_with(POST_BOX).for_joints(cell.chain.joint_names).colliding(rows).any()
     assert np.abs(rows[:, 1:] - READY[1:]).max() > 0.05  # it went around
-    assert 'post' not in known_objects(cell)
+    assert 'post' not in mover.known_objects()
     end, result = mover.move(joint_goal(LEFT)).result()
     assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS)
     straight = planned_rows(result.planned_trajectory)
@@ -242,8 +236,7 @@ def test_a_scene_of_its_own_counts_for_a_goal_alone(cell, mover):
 
 
 def test_a_scene_of_its_own_may_remove_an_object_and_let_others_touch(cell, mover):
-    mover.objects.publish(POST)
-    until(lambda: 'post' in known_objects(cell), what='the post')
+    mover.change(POST)
     matrix = AllowedCollisionMatrix(default_entry_names=['post'], default_entry_values=[True])
     for options in (
         with_scene({'plan_only': True}, objects=[gone('post')]),
@@ -252,7 +245,7 @@ def test_a_scene_of_its_own_may_remove_an_object_and_let_others_touch(cell, move
         end, result = mover.move(joint_goal(RIGHT), options=options).result()
         assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
         assert np.abs(planned_rows(result.planned_trajectory)[:, 1:] - READY[1:]).max() < 0.01
-    assert 'post' in known_objects(cell)
+    assert 'post' in mover.known_objects()
     end, result = mover.move(joint_goal(RIGHT), pipeline_id='ptp').result()
     assert result.error_code.val == CODES.PLANNING_FAILED
     assert 'post' in result.error_code.message
@@ -269,10 +262,8 @@ def test_the_watch_sees_the_scene_of_a_goal_with_what_comes_later(cell, mover):
     changed = CODES.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
     assert (end, result.error_code.val) == ('aborted', changed), result.error_code
     assert 'wall' in result.error_code.message
-    mover.objects.publish(POST)
-    until(lambda: 'post' in known_objects(cell), what='the post')
-    mover.objects.publish(gone('wall'))
-    until(lambda: 'wall' not in known_objects(cell), what='the end of the wall')
+    mover.change(POST)
+    mover.change(gone('wall'))
     options = with_scene({'plan_only': True}, objects=[gone('post')])
     options['planning_scene_diff'].robot_state.joint_state.name = list(cell.chain.joint_names)
     options['planning_scene_diff'].robot_state.joint_state.position = RIGHT.tolist()
@@ -315,7 +306,7 @@ def test_what_of_a_scene_cannot_be_applied_is_refused_by_name(cell, mover, optio
     assert (end, result.error_code.val) == ('aborted', CODES.FAILURE)
     assert 'planning_scene_diff' in result.error_code.message
     assert named in result.error_code.message
-    assert not known_objects(cell)
+    assert not mover.known_objects()
     assert not len(cell.commands)
 
 
@@ -332,7 +323,7 @@ SECONDS = 30.0  # for a plan, on a machine that is busy; the clients send 0.5 to
 @pytest.fixture
 def _post(cell, mover):
     """A post in the world, between LEFT and RIGHT."""
-    mover.objects.publish(POST)
+    mover.change(POST)
 
 
 def now(cell):

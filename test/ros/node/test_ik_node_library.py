@@ -192,7 +192,7 @@ def test_a_destroyed_node_leaves_nothing_behind_though_somebody_still_holds_it(
     node.start()
     with node.commanding():
         until(action.server_is_ready, what='the action')
-        assert own in bench.node.get_node_names_and_namespaces()
+        until(lambda: own in bench.node.get_node_names_and_namespaces(), what='the node')
     executor.remove_node(node)
     node.destroy_node()
     until(lambda: not action.server_is_ready(), what='the end of the action')

@@ -2,10 +2,10 @@
 
 from moveit_msgs.action import MoveGroup
 from moveit_msgs.msg import CollisionObject, Constraints, MotionPlanRequest, OrientationConstraint
-from moveit_msgs.srv import GetMotionPlan
+from moveit_msgs.srv import GetMotionPlan, GetPlanningScene
 import numpy as np
 from std_msgs.msg import String
-from support.harness import START_TIMEOUT
+from support.harness import START_TIMEOUT, until
 from support.ros.cells import NAMES, READY
 from support.ros.constraints import joint_constraints, SPHERE, turned, within
 from support.ros.messages import motion_of
@@ -80,6 +80,18 @@ class Mover(Player):
         self.events = bench.publisher(String, 'trajectory_execution_event')
         # Offered when what it needs is compiled.
         bench.service_client(GetMotionPlan, 'plan_kinematic_path', START_TIMEOUT)
+
+    def known_objects(self):
+        """Return the names of the objects that the node knows."""
+        request = GetPlanningScene.Request()
+        scene = self._bench.call(GetPlanningScene, 'get_planning_scene', request).scene
+        return {each.id for each in scene.world.collision_objects}
+
+    def change(self, thing):
+        """Publish an object, or its removal, and wait until the node has taken it in."""
+        removed = thing.operation == CollisionObject.REMOVE
+        self.objects.publish(thing)
+        until(lambda: (thing.id in self.known_objects()) != removed, what=f'news of {thing.id}')
 
     def move(self, *goals, options=None, **fields):
         goal = MoveGroup.Goal(request=plan_request(*goals, **fields))

@@ -69,14 +69,14 @@ class SentGoal:
     def __init__(self, executor, client, goal, hasty=False):
         self.feedback = []
         self._hasty, self._cancellation = hasty, None
-        self._executor = executor
+        self._executor, self._client = executor, client
         self._handle = self._result = None
         self._answered, self._ended = threading.Event(), threading.Event()
         # In the executor's thread: rclpy drops an answer that comes before it has noted the goal.
-        executor.create_task(self._send, client, goal)
+        executor.create_task(self._send, goal)
 
-    def _send(self, client, goal):
-        sending = client.send_goal_async(goal, lambda news: self.feedback.append(news.feedback))
+    def _send(self, goal):
+        sending = self._client.send_goal_async(goal, self._on_feedback)
         sending.add_done_callback(self._on_answer)
 
     def _on_answer(self, future):
@@ -87,7 +87,13 @@ class SentGoal:
             self._handle.get_result_async().add_done_callback(self._on_result)
         self._answered.set()
 
+    def _on_feedback(self, news):
+        self.feedback.append(news.feedback)
+
     def _on_result(self, future):
+        # rclpy would drop feedback that it takes after the result.
+        goal = bytes(self._handle.goal_id.uuid)
+        self._client._feedback_callbacks[goal] = self._on_feedback
         self._result = future.result()
         self._ended.set()
 
