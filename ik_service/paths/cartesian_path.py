@@ -348,7 +348,7 @@ def cartesian_path(
     at_start = chain.forward(start) @ settings.T_tip_point
     step = min(settings.max_step, LONGEST_STEP)
     found: CartesianPath | None = None
-    reached, row, allowed = -math.inf, 0.0, 0.0
+    reached, row, allowed, jumped = -math.inf, 0.0, 0.0, False
     for number in range(_ROUNDS):
         left = settings.options.timeout - (time.monotonic() - began)
         if found is not None and left <= 0.0:
@@ -361,7 +361,8 @@ def cartesian_path(
             step = settings.max_step  # of lines of hundreds of metres
             lines = straight_lines(at_start, waypoints, step)
         search = _Search(chain, start, lines, settings, collisions, len(waypoints), fault_of)
-        newer, status = search.run(left if number == _ROUNDS - 1 else 0.5 * left)
+        newer, status = search.run(left if number == _ROUNDS - 1 else 0.5 * left, jumped)
+        jumped |= search.jumped
         if found is not None and status is PathStatus.TIMED_OUT:
             newer = replace(newer, reason=found.reason)  # which says more
         if found is None or newer.progress >= found.progress - allowed:
@@ -395,7 +396,7 @@ class _Search:
         self._settings, self._collisions = settings, collisions
         self._waypoints = waypoints
         self._poses = lines.poses @ inverse_transform(settings.T_tip_point)
-        self.fault = ''
+        self.fault, self.jumped = '', False
         if fault_of is not None:
             self._end_at_fault(fault_of)
 
@@ -407,13 +408,20 @@ class _Search:
                 self._poses = self._poses[: max(row, 1)]
                 return
 
-    def run(self, timeout: float) -> tuple[CartesianPath, PathStatus]:
-        """Return the path found within a time-out [s], and why the search ended."""
+    def run(self, timeout: float, jumped: bool) -> tuple[CartesianPath, PathStatus]:
+        """
+        Return the path found within a time-out [s], and why the search ended.
+
+        :param jumped: whether the path of another spacing ended at a jump: where the thresholds of
+            joints differ, the search then keeps the smallest one for all.
+        """
         result = solve_path(
             self._chain,
             self._poses,
             self._start,
-            replace(self._settings.options, max_step=self._bound(), timeout=max(timeout, 1e-3)),
+            replace(
+                self._settings.options, max_step=self._bound(jumped), timeout=max(timeout, 1e-3)
+            ),
             collisions=self._collisions,
         )
         q = np.array(result.q[: result.reached])
@@ -422,6 +430,7 @@ class _Search:
             return path, result.status
         q[0] = self._start
         jump, obstacle = first_jump(self._chain, q, self._settings.jumps), ''
+        self.jumped = jump is not None
         if jump is not None:
             q, obstacle = q[: jump.row], jump.text
         curve, bodies, status = self._curve(q), None, result.status
@@ -433,8 +442,8 @@ class _Search:
             segment = int(np.argmax(far))
             obstacle = f'the tip would leave its line by {1e3 * beside[segment]:.2g} mm'
             q, beside = q[: curve.rows[segment] + 1], beside[:segment]
-            if status is not PathStatus.TIMED_OUT:  # whatever ends it later: closer rows may help
-                status = PathStatus.TOO_FAR
+        if obstacle and status is not PathStatus.TIMED_OUT:
+            status = PathStatus.TOO_FAR  # whatever ends it later: closer rows may help
         if self._collisions is not None and len(beside):
             middles = _between(curve, 0.5)[: len(beside)]
             colliding = np.asarray(self._collisions.colliding(middles), bool)
@@ -445,10 +454,11 @@ class _Search:
         path = self._path(q, result, obstacle, bodies, float(beside.max(initial=0.0)))
         return path, status
 
-    def _bound(self) -> float:
+    def _bound(self, jumped: bool) -> float:
         """Return the largest step of a joint that the search may make."""
         bounds = self._settings.jumps.bounds(self._chain)
-        return float(min(self._settings.options.max_step, bounds.max()))
+        bound = bounds.min() if jumped else bounds.max()
+        return float(min(self._settings.options.max_step, bound))
 
     def _curve(self, q: np.ndarray) -> JointCurve:
         """Return the motion through the rows."""

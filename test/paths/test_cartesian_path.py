@@ -162,6 +162,21 @@ def test_closer_rows_lead_past_a_limit_at_the_start():
     assert path.fraction == 1.0
 
 
+@pytest.mark.parametrize(('seed', 'least'), [(11, 0.022), (6, 0.002)])
+def test_closer_rows_keep_a_threshold_of_turning_joints_beside_sliding_ones(seed, least):
+    chain, generator = snake(7, seed=seed), np.random.default_rng(seed)
+    q = generator.uniform(0.6 * chain.lower, 0.6 * chain.upper).round(2)
+    end = chain.forward(q)  # shifted to where it is out of reach
+    end[:3, 3] += 3.0 * generator.normal(size=3).round(2)
+    jumps, options = JumpThresholds(revolute=0.03), PathOptions(max_step=0.1, timeout=10.0)
+    speeds = timing_limits(chain, None).velocity
+    settings = CartesianSettings(0.01, jumps, options, np.eye(4), speeds)
+    path = cartesian_path(chain, q, end[None], settings)
+    assert path.progress > least  # not 0.0192 and 0
+    turning = [joint.type.name == 'REVOLUTE' for joint in chain.joints]
+    assert np.abs(np.diff(path.q[:, turning], axis=0)).max() <= 0.03
+
+
 def test_closer_rows_are_tried_in_the_time_that_a_search_has_left(monkeypatch):
     searches = []
 
