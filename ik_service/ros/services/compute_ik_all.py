@@ -56,7 +56,7 @@ class AllSolutionsHandler(ServiceHandler):
         goal, batch = self._goal(request, measured)
         question, arm = batch.question, measured.arm
         group = group_of(arm, question.group_name)
-        _check_one_link(batch, goal, places_links(question, [goal], group))
+        _check_one_link(batch, group.name, places_links(question, [goal], group))
         start = chain_start(question, goal, group, measured, self._ik.settings, self._frames)
         T = start.frames.in_base(group.base_link, goal.frame_id, goal.matrix())
         solver = constrained_solver(start.chosen, question.constraints, arm, start.posture)
@@ -116,16 +116,13 @@ class AllSolutionsHandler(ServiceHandler):
         return found, why
 
 
-def _check_one_link(batch: BatchRequest, goal: PoseGoal, several: bool) -> None:
+def _check_one_link(batch: BatchRequest, group: str, several: bool) -> None:
     if not several:
         return
-    constraints = batch.question.constraints
-    if constraints.position_constraints or constraints.orientation_constraints:
+    asked = batch.question.constraints
+    if asked.position_constraints or asked.orientation_constraints or asked.visibility_constraints:
         raise invalid_goal('compute_ik_all supports constraints of joints only')
-    raise invalid_link(
-        f'compute_ik_all places one link; the group of {goal.link!r} has several tips, or '
-        'visibility is constrained'
-    )
+    raise invalid_link(f'compute_ik_all places one link, and group {group!r} has several tips')
 
 
 def _without_collisions(found: np.ndarray, test: CollisionTest | None) -> np.ndarray:

@@ -132,7 +132,8 @@ class ValidityHandler(ServiceHandler):
         response.constraint_result = results
         held = all(result.result for result in results)
         response.valid = held and not points and not outside
-        notes += start_notes(measured, request.robot_state, posture, checked, given)
+        own = np.setdiff1d(checked, arm.postures.dependent)
+        notes += start_notes(measured, request.robot_state, posture, own, given)
         for note in notes:
             self._on_refused(note)
         return 'valid' if response.valid else 'not valid'

@@ -73,6 +73,17 @@ def test_mimic_joints_that_are_given_elsewhere_are_named(server):
     assert 'grip_too' not in server.place(request).error_code.message
 
 
+def test_mimic_joints_are_not_taken_at_mid_range(server):
+    request = GetStateValidity.Request()
+    request.robot_state.joint_state.name, request.robot_state.joint_state.position = (
+        ['grip'],
+        [0.01],
+    )
+    server.check(request)
+    assert 'mid-range: ' in server.refusals[-1]
+    assert 'grip' not in server.refusals[-1]
+
+
 def test_unknown_links_leave_the_known_ones_answered(server):
     answer = server.place(fk_request(['tool', 'tail', 'hand']))
     assert answer.error_code.val == ErrorCode.INVALID_LINK_NAME

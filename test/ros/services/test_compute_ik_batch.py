@@ -4,7 +4,12 @@ from functools import partial
 import math
 
 from geometry_msgs.msg import Pose
-from moveit_msgs.msg import JointConstraint, OrientationConstraint, PositionConstraint
+from moveit_msgs.msg import (
+    JointConstraint,
+    OrientationConstraint,
+    PositionConstraint,
+    VisibilityConstraint,
+)
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 import pytest
@@ -316,6 +321,9 @@ def faulty(chain):
     constrained.path_constraints.orientation_constraints = [OrientationConstraint()]
     placed = listing(T)
     placed.path_constraints.position_constraints = [PositionConstraint()]
+    seen = listing(T)
+    seen.path_constraints.visibility_constraints = [VisibilityConstraint()]
+    yield seen, ErrorCode.INVALID_GOAL_CONSTRAINTS, 'joints'
     yield listing(far), ErrorCode.NO_IK_SOLUTION, 'no solution'
     yield nan, ErrorCode.INVALID_GOAL_CONSTRAINTS, 'position.x'
     yield two, ErrorCode.INVALID_GOAL_CONSTRAINTS, '2 poses'
