@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,11 +38,14 @@ class LinkGoal:
         of the postures of those before will do.
     :ivar others: (n,) posture in which the other joints that move are then [rad] or [m]; None for
         that of the start.
+    :ivar anywhere: all joints that move, within the limits for the other ones where no posture
+        with ``others`` will do; None where there is none but ``others``.
     """
 
     chain: KinematicChain
     targets: tuple[np.ndarray | Task, ...]
     others: np.ndarray | None = None
+    anywhere: KinematicChain | None = None
 
 
 Goal = np.ndarray | Task | LinkGoal
@@ -126,10 +130,12 @@ class GoalPostures:
         found: list[np.ndarray] = []
         others = goal.others if isinstance(goal, LinkGoal) else None
         posture = self._start if others is None else others
-        for chain, target in self._targets(goal):
+        anywhere = goal.anywhere if isinstance(goal, LinkGoal) else None
+        spreads = (None,) if anywhere is None else (None, anywhere)
+        for drawn, (chain, target) in product(spreads, self._targets(goal)):
             usable: list[np.ndarray] = []
             for searches in rounds:
-                for q in self._solutions(chain, target, posture, searches, stopped):
+                for q in self._solutions(chain, target, posture, drawn, searches, stopped):
                     if all(np.abs(q - other).max() > _SAME for other in found):
                         found.append(q)
                         usable += [q] if allowed(q) else []
@@ -150,10 +156,11 @@ class GoalPostures:
         chain: KinematicChain,
         target: np.ndarray | Task,
         posture: np.ndarray,
+        drawn: KinematicChain | None,
         searches: int,
         stopped: Callable[[], bool],
     ) -> Iterable[np.ndarray]:
-        """Yield solutions from the start and random postures, the other joints as in a posture."""
+        """Yield solutions from the start and random postures; other joints as given, or drawn."""
         columns = [self._chain.joint_names.index(name) for name in chain.joint_names]
         lower, upper = chain.sampling_bounds()
         solver = _solver(chain)
@@ -163,7 +170,8 @@ class GoalPostures:
             seed = self._random.uniform(lower, upper) if number else self._start[columns]
             result = solver.solve(target, seed)
             if result.success:
-                q = posture.copy()
+                random = None if drawn is None else self._random.uniform(*drawn.sampling_bounds())
+                q = posture.copy() if random is None else random
                 q[columns] = result.q
                 yield self._near(q)
 

@@ -139,6 +139,21 @@ def test_a_goal_places_a_link_and_joints_beyond_it(planning):
     assert np.allclose(q[4:], [0.5, 1.2, LEFT[6]])
 
 
+def test_the_joints_beyond_the_link_of_a_goal_move_out_of_the_way(planning):
+    elbow = planning.arm.robot.chain('panda_link0', 'panda_link4')
+    goal = pose_goal(elbow.forward(RIGHT[:4]), link='panda_link4')
+    goal.joint_constraints = joint_constraints(NAMES[6:], [0.8], 0.1)
+    put(planning, box('ball', planning.arm.chain.forward(RIGHT)[:3, 3], (0.1, 0.1, 0.1)))
+    try:
+        answer = planning.answer(goal)
+    finally:
+        put(planning, gone('ball'))
+    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    q = planned_rows(answer.trajectory)[-1]
+    assert np.allclose(elbow.forward(q[:4]), elbow.forward(RIGHT[:4]), atol=2e-3)
+    assert abs(q[6] - 0.8) <= 0.1
+
+
 def test_one_of_several_goals_is_reached(post):
     inside = pose_goal(at(0.32, 0.0, 0.3) @ DOWN)
     answer = post.answer(inside, joint_goal(RIGHT))

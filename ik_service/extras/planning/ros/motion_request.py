@@ -280,10 +280,13 @@ class _Reader:
                 return [q]
             link, offsets = self._only_link(bounds)
             own = self._chain_to(link, bounds[0].field)
-            own = _on_path(_within(own, self._narrowed(chain, constraints)), on_path)
+            narrowed = self._narrowed(chain, constraints)
+            own = _on_path(_within(own, narrowed), on_path)
             others = self._joint_goal(chain, on_path, constraints)
+            anywhere = _on_path(narrowed, on_path) if own.n < chain.n else None
             return [
-                LinkGoal(own, tuple(targets), others) for targets in _targets_of(bounds, offsets)
+                LinkGoal(own, tuple(targets), others, anywhere)
+                for targets in _targets_of(bounds, offsets)
             ]
 
     def _joint_goal(
