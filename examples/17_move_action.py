@@ -38,7 +38,7 @@ with ExitStack() as stack:
     move = ThreadSafeActionClient(node, MoveGroup, 'move_action')  # rclpy's may lose answers
     change = node.create_client(ApplyPlanningScene, 'apply_planning_scene')
     if not move.wait_for_server(2.0):  # not beside `make demo`: a node, and an arm
-        tip = ['-p', 'tip_link:=panda_hand_tcp']
+        tip = ['-p', 'tip_link:=panda_hand_tcp', '-p', 'state_timeout:=3.0']  # [s]: it may be busy
         for name, program, more in (('the arm', 'sim', []), ('the IK node', 'node', tip)):
             words = ['--ros-args', '-p', URDF, *more]
             child = ChildProcess(name, f'ik_service.ros.{program}.main', words)

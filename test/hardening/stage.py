@@ -8,6 +8,7 @@ import re
 import threading
 import time
 
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rcl_interfaces.srv import SetParameters
@@ -18,7 +19,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from support.chains import arm
 from support.harness import until
-from support.ros.cells import CHAIN, NAMES, NODE
+from support.ros.cells import Cell, CHAIN, NAMES, NODE
 
 from hardening.stream import Bounds, check, Sample, Settings
 from hardening.workplace import REPOSITORY
@@ -168,7 +169,7 @@ class Stage:
             self.chain.lower + inset, self.chain.upper - inset, (24, self.chain.n)
         )
         self._nearby = NearbySolver(Solver(self.chain))
-        time.sleep(0.3)  # states arrive, and the stage's own subscriptions are matched
+        bench.record(DiagnosticArray, 'diagnostics').wait(Cell.says_that_states_arrive)
 
     def describe(self, text):
         self.bench.publisher(String, 'robot_description', DESCRIPTION_QOS, subscribers=0).publish(

@@ -93,17 +93,17 @@ class TrajectoryArm(ControlledArm):
     """
     Arm behind the stand-in for a joint_trajectory_controller, with servos that lag.
 
-    :ivar accepted: trajectories that the controller has accepted.
+    :ivar received: trajectories, and for each whether the controller has accepted it.
     """
 
     def __init__(self, bench, names, q, topic='joint_trajectory', **settings):
-        self.accepted = []
+        self.received = []
         self.controller = TrajectoryController(tuple(names), RATE, **settings)
         super().__init__(bench, names, q, JointTrajectory, topic)
 
     def obey(self, message):
-        if not self.controller.receive(Trajectory.of(message), self.time):
-            self.accepted.append(message)
+        refused = self.controller.receive(Trajectory.of(message), self.time)
+        self.received.append((message, not refused))
 
     def moved(self, dt):
         output = self.controller.update(self.time, self.q, self.velocity)
@@ -435,6 +435,12 @@ def test_a_joint_that_follows_another_is_only_held_where_that_rests(bench, panda
 # Simulated time
 
 
+def step_at(window, t):
+    """Length of a window's step at a time [s]."""
+    k = min(max(np.searchsorted(window.times, t, side='right'), 1), len(window.times) - 1)
+    return window.times[k] - window.times[k - 1]
+
+
 @pytest.mark.parametrize(('frequency', 'rate'), [(10.0, 1.0), (100.0, 0.5)])
 def test_windows_go_on_from_each_other_in_simulated_time(bench, chain, frequency, rate):
     """Each says what the one before has said about where it begins, until that has ended."""
@@ -443,14 +449,19 @@ def test_windows_go_on_from_each_other_in_simulated_time(bench, chain, frequency
         rig.go_to(rig.pose(*FAR))
         rig.go_to(rig.pose(*OFFSET))
         assert set(arm.controller.refused) <= LATE
-        windows = [Played.of(message) for message in arm.accepted]
+        windows = [Played.of(message) for message, _ in arm.received]
         assert np.ptp([window.q[-1] for window in windows], axis=0).max() > 0.2
-        pairs = [(a, b) for a, b in itertools.pairwise(windows) if b.times[0] < a.times[-1]]
-        assert len(pairs) > len(windows) // 2
-        for before, after in pairs:
+        accepted, compared = [accepted for _, accepted in arm.received], 0
+        for (before, after), taken in zip(itertools.pairwise(windows), accepted, strict=False):
             begins = max(before.times[0], after.times[0])  # the later one may reach farther back
-            t = begins + np.linspace(0.0, TAKEN_UP, 5)
-            assert np.abs(after.at(t) - before.at(t)).max() < 1e-3  # [rad]
+            # After a window that came too late the arm is elsewhere, and a motion begins there; a
+            # step in which the node was stalled is longer than it was planned.
+            longest = max(step_at(before, begins), step_at(after, begins))
+            if taken and after.times[0] < before.times[-1] and longest < 0.03:
+                t = begins + np.linspace(0.0, TAKEN_UP, 5)
+                assert np.abs(after.at(t) - before.at(t)).max() < 1e-3  # [rad]
+                compared += 1
+        assert compared > 50
         assert 99.0 < windows[0].times[0] < windows[-1].times[0] < arm.time
 
 
