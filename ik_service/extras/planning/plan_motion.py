@@ -89,6 +89,7 @@ class MotionPlan:
 
 
 _STEP = 0.01  # from row to row [m]
+_MOST_TIME = 1e9  # for a line, as options of a path allow [s]
 _SAME_POSTURE = 1e-3  # difference from a goal's joints that is none [rad] or [m]
 
 
@@ -118,7 +119,7 @@ def tool_line(
     settings = CartesianSettings(
         _STEP,
         JumpThresholds(),
-        PathOptions(timeout=max(timeout, 1e-3)),
+        PathOptions(timeout=min(max(timeout, 1e-3), _MOST_TIME)),
         np.eye(4),
         timing.limits.velocity,
     )

@@ -117,6 +117,10 @@ def test_what_cannot_be_planned_is_aborted_with_the_code(cell, mover):
     assert 'legs' in result.error_code.message
     end, result = mover.move().result()
     assert (end, result.error_code.val) == ('aborted', CODES.INVALID_GOAL_CONSTRAINTS)
+    never = {'replan': True, 'replan_delay': float('nan')}
+    end, result = mover.move(joint_goal(RIGHT), options=never).result()
+    assert (end, result.error_code.val) == ('aborted', CODES.FAILURE)
+    assert 'replan_delay' in result.error_code.message
 
 
 @pytest.mark.parametrize('how', ['canceled', 'aborted'])
@@ -183,6 +187,17 @@ def test_replan_goes_around_what_came_into_the_way(cell, mover):
     assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
     rows = commanded_until(cell, RIGHT)
     assert not checker_with(POST_BOX).for_joints(cell.chain.joint_names).colliding(rows).any()
+
+
+def test_a_cancellation_before_it_plans_again_is_preempted(cell, mover):
+    options = {'replan': True, 'replan_attempts': 3, 'replan_delay': 1e300}
+    goal = mover.move(joint_goal(RIGHT), options=options, max_velocity_scaling_factor=0.2)
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    mover.objects.publish(WALL)
+    cell.last_at_rest()
+    goal.cancel()
+    end, result = goal.result()
+    assert (end, result.error_code.val) == ('canceled', CODES.PREEMPTED), result.error_code
 
 
 def test_the_joints_and_not_the_time_of_a_controller_tell_what_is_ahead(bench, panda_urdf):

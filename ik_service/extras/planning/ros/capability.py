@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+import math
 import threading
 import time
 
@@ -210,6 +211,11 @@ class PlanningCapability(Capability):
         options = wanted.planning_options
         if len(self._goals) > MOST_GOALS:
             raise RequestError(ErrorCode.FAILURE, f'{MOST_GOALS} goals are worked on already')
+        if options.replan and math.isnan(options.replan_delay):
+            raise RequestError(
+                ErrorCode.FAILURE, 'planning_options.replan_delay is nan; a time is needed [s]'
+            )
+        delay = min(max(options.replan_delay, 0.0), threading.TIMEOUT_MAX)
         if options.plan_only:
             _start_from_scene(wanted)
             self._take_scene(goal)
@@ -231,8 +237,10 @@ class PlanningCapability(Capability):
             for left in reversed(range(attempts)):
                 code, message = self._moved(goal, request, result)
                 changed = code is ErrorCode.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
-                if not (changed and left) or goal.ending.wait(max(options.replan_delay, 0.0)):
+                if not (changed and left):
                     break
+                if goal.ending.wait(delay):
+                    return ErrorCode.PREEMPTED, goal.reason or 'it was canceled'
                 self._log.info(f'{NAME}: {message}; planned again')
         return code, message
 
