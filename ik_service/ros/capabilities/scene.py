@@ -190,6 +190,7 @@ class WorldTopics:
         InputTopic(self._node, kind, topic, on_message, _DEPTH, self._group, raw=True)
 
 
+_Listeners = frozenset[tuple[int, ...]]  # identifiers of subscriptions
 _APPLY, _GET = 'apply_planning_scene', 'get_planning_scene'
 
 
@@ -209,10 +210,11 @@ class SceneCapability(Capability):
         self.services = {_APPLY: (ApplyPlanningScene, applying), _GET: (GetPlanningScene, getting)}
         WorldTopics(node, collisions.known, measured, parts.on_error)
         self._measured, self._known = measured, collisions.known
-        self._listeners: dict[WorldMarkerPublisher | MonitoredScenePublisher, int] = {
-            WorldMarkerPublisher(node, collisions): 0,
-            MonitoredScenePublisher(node, collisions): 0,
+        self._listeners: dict[WorldMarkerPublisher | MonitoredScenePublisher, _Listeners] = {
+            WorldMarkerPublisher(node, collisions): frozenset(),
+            MonitoredScenePublisher(node, collisions): frozenset(),
         }
+        self._subscriptions = node.get_subscriptions_info_by_topic
         parts.watches.add(self._watch)
 
     def _watch(self, _now: float) -> None:
@@ -223,6 +225,9 @@ class SceneCapability(Capability):
         if self._known.settings.posture is not None:
             self._known.drop_posture(measured)
         for published, before in self._listeners.items():
-            self._listeners[published] = now = published.publisher.get_subscription_count()
-            if now:
-                published.update(measured, anew=now > before)
+            publisher = published.publisher
+            some = publisher.get_subscription_count() > 0
+            found = self._subscriptions(publisher.topic_name) if some else ()
+            self._listeners[published] = now = frozenset(tuple(one.endpoint_gid) for one in found)
+            if now:  # where one has come and another gone, their number is the same
+                published.update(measured, anew=not now <= before)

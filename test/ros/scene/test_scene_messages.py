@@ -306,6 +306,12 @@ def test_scenes_on_the_topic_count_and_are_shown_to_who_listens(client):
     assert moved.robot_state.is_diff
     late = bench.record(PlanningScene, 'monitored_planning_scene', LATCHED)
     late.wait(lambda scene: not scene.is_diff and lamps(scene))
+    count = len(scenes)
+    moving.q[0] = 0.6
+    scenes.wait(lambda scene: scene.is_diff, since=count)
+    bench.node.destroy_subscription([*bench.node.subscriptions][-1])  # as one that begins anew
+    again = bench.record(PlanningScene, 'monitored_planning_scene', LATCHED)
+    again.wait(lambda scene: not scene.is_diff and lamps(scene))
     publisher.publish(diff(attached=[by_name('lamp', 'panda_hand')]))
     scenes.wait(lambda scene: len(scene.robot_state.attached_collision_objects) == 1)
     publisher.publish(diff(CollisionObject(id='lamp', operation=CollisionObject.REMOVE)))
