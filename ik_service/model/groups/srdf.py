@@ -197,6 +197,7 @@ class _Reader:
         self._remarks = [*document.remarks]
         self._groups: dict[str, GroupElements] = {}
         self._states: dict[str, dict[str, Positions]] = {}
+        self._virtual: set[str] = set()  # names of virtual joints
 
     def semantics(self, text: str) -> Semantics:
         """Return the content, with the text that it is of."""
@@ -284,13 +285,16 @@ class _Reader:
         )
 
     def _virtual_joint(self, element: Element) -> VirtualJoint:
-        kind = self._required(element, 'type')
+        kind, label = self._required(element, 'type'), self._document.label(element)
         if kind not in _JOINT_TYPES:
             valid = ', '.join(_JOINT_TYPES)
-            label = self._document.label(element)
             raise SrdfError(f'unknown type {quote(kind)}; valid: {valid}', label)
         names = ('name', 'type', 'parent_frame', 'child_link')
-        return VirtualJoint(*(self._required(element, name) for name in names))
+        joint = VirtualJoint(*(self._required(element, name) for name in names))
+        if joint.name in self._virtual:
+            raise SrdfError('the name stands twice', label)
+        self._virtual.add(joint.name)
+        return joint
 
 
 def _distinct(parts: Iterable[_Part]) -> tuple[_Part, ...]:

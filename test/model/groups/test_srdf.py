@@ -101,6 +101,11 @@ def test_semantics_are_read_only_and_can_be_pickled():
             '<virtual_joint name="v" type="ball" parent_frame="w" child_link="b"/>',
             r"^virtual_joint 'v' is left out: unknown type 'ball'; valid: fixed, planar, floating",
         ),
+        (
+            '<virtual_joint name="v" type="fixed" parent_frame="w" child_link="b"/>'
+            '<virtual_joint name="v" type="planar" parent_frame="odom" child_link="b"/>',
+            r"^virtual_joint 'v' is left out: the name stands twice",
+        ),
         ('<passive_joint/>', 'has no name'),
     ],
 )
