@@ -69,14 +69,14 @@ class SentGoal:
     def __init__(self, executor, client, goal, hasty=False):
         self.feedback = []
         self._hasty, self._cancellation = hasty, None
-        self._executor, self._client = executor, client
+        self._executor = executor
         self._handle = self._result = None
         self._answered, self._ended = threading.Event(), threading.Event()
         # In the executor's thread: rclpy drops an answer that comes before it has noted the goal.
-        executor.create_task(self._send, goal)
+        executor.create_task(self._send, client, goal)
 
-    def _send(self, goal):
-        sending = self._client.send_goal_async(goal, self._on_feedback)
+    def _send(self, client, goal):
+        sending = client.send_goal_async(goal, lambda news: self.feedback.append(news.feedback))
         sending.add_done_callback(self._on_answer)
 
     def _on_answer(self, future):
@@ -87,13 +87,7 @@ class SentGoal:
             self._handle.get_result_async().add_done_callback(self._on_result)
         self._answered.set()
 
-    def _on_feedback(self, news):
-        self.feedback.append(news.feedback)
-
     def _on_result(self, future):
-        # rclpy would drop feedback that it takes after the result.
-        goal = bytes(self._handle.goal_id.uuid)
-        self._client._feedback_callbacks[goal] = self._on_feedback
         self._result = future.result()
         self._ended.set()
 
@@ -140,6 +134,13 @@ class SentGoal:
         until(lambda: [told.state for told in self.feedback] == [*states], what=f'{states}')
 
 
+class _Kept(dict):
+    """Callbacks of feedback, which rclpy would forget with the result: some comes after that."""
+
+    def __delitem__(self, goal):
+        pass
+
+
 class Player:
     """
     Clients of both actions.
@@ -181,6 +182,7 @@ class Player:
                 result_service_qos_profile=deep,
                 cancel_service_qos_profile=deep,
             )
+            self._clients[action]._feedback_callbacks = _Kept()
             assert self._clients[action].wait_for_server(PATIENCE), f'no action {action}'
         return self._clients[action]
 
