@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import os
 from pathlib import Path
 import sys
-import threading
+from typing import Any
 
 from ik_service.common.child_process import ChildProcess
 
@@ -17,10 +17,10 @@ try:
     from moveit_msgs.msg import CollisionObject, Constraints, JointConstraint
     from moveit_msgs.srv import ApplyPlanningScene
     import rclpy
+    from rclpy.action import ActionClient
     from rclpy.signals import SignalHandlerOptions
+    from rclpy.task import Future
     from shape_msgs.msg import SolidPrimitive
-
-    from ik_service.ros.common.actions import ThreadSafeActionClient
 except ImportError as error:
     sys.exit(f'This example needs ROS 2 ({error}): run "make env", or source an installation')
 
@@ -28,14 +28,19 @@ URDF = f'urdf:={Path(__file__).parents[1] / "urdf" / "panda.urdf"}'
 REST = (-0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # of the joints but the first
 
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+
+
+def answered(future: Future) -> Any:  # noqa: ANN401 - of any type
+    """Return an answer, once it has come."""
+    rclpy.spin_until_future_complete(node, future)
+    return future.result()
+
+
 with ExitStack() as stack:
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)  # signals end this, not ROS
     node = rclpy.create_node('move_client')
-    spinning = threading.Thread(target=rclpy.spin, args=[node])
-    spinning.start()
-    stack.callback(spinning.join)
     stack.callback(rclpy.try_shutdown)
-    move = ThreadSafeActionClient(node, MoveGroup, 'move_action')  # rclpy's may lose answers
+    move = ActionClient(node, MoveGroup, 'move_action')
     change = node.create_client(ApplyPlanningScene, 'apply_planning_scene')
     if not move.wait_for_server(2.0):  # not beside `make demo`: a node, and an arm
         tip = ['-p', 'tip_link:=panda_hand_tcp', '-p', 'state_timeout:=3.0']  # [s]: it may be busy
@@ -59,8 +64,9 @@ with ExitStack() as stack:
             wanted.joint_constraints.append(JointConstraint(joint_name=name, position=position))
         goal = MoveGroup.Goal()
         goal.request.allowed_planning_time, goal.request.goal_constraints = 10.0, [wanted]
-        code = move.send_goal(goal).result.error_code
+        handle = answered(move.send_goal_async(goal))
+        code = answered(handle.get_result_async()).result.error_code
         print(f'error_code {code.val}, {code.message}')
-        change.call(scene)
+        answered(change.call_async(scene))
     box.operation = CollisionObject.REMOVE
-    change.call(scene)
+    answered(change.call_async(scene))
