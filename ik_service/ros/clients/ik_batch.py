@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Iterator, Sequence
+import math
 import threading
 import traceback
 from typing import Any, NamedTuple
@@ -13,7 +14,11 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from ik_service.exceptions import ArgumentError
-from ik_service.ros.clients.question import BatchCancelledError, IkClientError
+from ik_service.ros.clients.question import (
+    BatchCancelledError,
+    checked_seconds,
+    IkClientError,
+)
 from ik_service.ros.common.errors import ErrorCode
 
 UNANSWERED = 0  # error code of a pose before its answer has come
@@ -135,11 +140,14 @@ class IkBatch:
         own. That of :meth:`add_done_callback` runs there, and cannot wait for other batches.
 
         :param timeout: how long to wait [s]; for ever by default.
+        :raises ArgumentError: the time is no number.
         :raises TimeoutError: not all is answered yet.
         :raises BatchCancelledError: the batch was cancelled.
         :raises IkClientError: the batch came to no end: :class:`NoServerError` without a server;
             or it is waited for in the thread that its answers come in.
         """
+        if timeout is not None:
+            timeout = checked_seconds(timeout, 'timeout', above=-math.inf)
         with self._news:
             if not self._wait(self.done, timeout):
                 raise TimeoutError(

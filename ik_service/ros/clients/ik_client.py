@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 import itertools
 import math
-from numbers import Real
 import threading
 import time
 from types import TracebackType
@@ -22,8 +21,6 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 
-from ik_service.common.quoting import safe_repr
-from ik_service.exceptions import ArgumentError
 from ik_service.ros.clients.calls import (
     BATCH_SERVICE,
     BatchCalls,
@@ -32,7 +29,13 @@ from ik_service.ros.clients.calls import (
     SingleCalls,
 )
 from ik_service.ros.clients.ik_batch import IkBatch
-from ik_service.ros.clients.question import IkClientError, NoServerError, Poses, Question
+from ik_service.ros.clients.question import (
+    checked_seconds,
+    IkClientError,
+    NoServerError,
+    Poses,
+    Question,
+)
 from ik_service.ros.common.errors import ErrorCode
 
 MOST_TRIES = 3  # number of times that an unanswered call is made
@@ -280,10 +283,8 @@ class IkClient:
     """
 
     def __init__(self, node: Node, patience: float = 10.0) -> None:
-        if not 0.0 < patience < math.inf:
-            raise ArgumentError('patience', f'is {patience}, has to be a positive time [s]')
         self._user = node
-        self._patience = patience
+        self._patience = checked_seconds(patience, 'patience')
         self._node = rclpy.create_node(
             f'{node.get_name()}_ik_client_{next(_numbers)}',
             context=node.context,
@@ -380,11 +381,7 @@ class IkClient:
     def _begin(
         self, question: Question, timeout: float | None, choices: Sequence[Calls]
     ) -> IkBatch:
-        if not (timeout is None or (isinstance(timeout, Real) and timeout > 0.0)):
-            raise ArgumentError(
-                'timeout', f'is {safe_repr(timeout)}, has to be a positive time [s] or None'
-            )
-        seconds = math.inf if timeout is None else timeout
+        seconds = math.inf if timeout is None else checked_seconds(timeout, 'timeout')
         batch = IkBatch(len(question.poses), self._user, lambda: course.stop(), self._is_answering)
         course = Course(batch, question, choices, self._node, self._patience, seconds)
         if not len(batch):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
+import threading
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
@@ -35,6 +37,14 @@ class NoServerError(IkClientError):
     def __init__(self, message: str, services: tuple[str, ...]) -> None:
         super().__init__(message)
         self.services = services
+
+
+def checked_seconds(value: float, argument: str, above: float = 0.0) -> float:
+    """Return a time, at most as long as threads can wait [s]; raises ArgumentError for none."""
+    if not isinstance(value, Real) or not value > above:
+        kind = 'a positive time' if above == 0.0 else 'a time'
+        raise ArgumentError(argument, f'is {safe_repr(value)}, has to be {kind} [s]')
+    return float(min(value, threading.TIMEOUT_MAX))
 
 
 _RIGID = 1e-3  # how far from the identity R Rᵀ may be
@@ -81,11 +91,15 @@ class Question:
         :param frame: frame of matrices, and of messages that name none.
         :param seeds: as the attribute; so are the other arguments.
         :raises ArgumentError: poses or seeds are of another shape, or a matrix is not rigid; names
-            the row. Or a name is no text. NaN is no error here: the server gives its own response
-            to NaN.
+            the row. Or a name is no text, or ``avoid_collisions`` no truth value. NaN is no
+            error here: the server gives its own response to NaN.
         """
         for name, value in (('frame', frame), ('group', group), ('link', link)):
             _check_text(value, name)
+        if not isinstance(avoid_collisions, (bool, np.bool_)):  # messages take others for False
+            raise ArgumentError(
+                'avoid_collisions', f'has to be True or False, not {safe_repr(avoid_collisions)}'
+            )
         if isinstance(poses, (list, tuple)) and all(isinstance(p, PoseStamped) for p in poses):
             rows, frames = _from_messages(poses), [p.header.frame_id or frame for p in poses]
         else:
@@ -95,7 +109,7 @@ class Question:
         for name, numbers in blocks:
             _check_text(name, f'the frame of poses[{numbers[0]}]')
         given = _seeds(seeds, seed_joints, len(rows))
-        return cls(rows, blocks, *given, group, link, avoid_collisions)
+        return cls(rows, blocks, *given, group, link, bool(avoid_collisions))
 
     def write_seeds(self, joints: JointState, rows: np.ndarray) -> None:
         """Write the seeds of some poses (k,), if any, one after the other, or the one for all."""
@@ -145,6 +159,8 @@ def _seeds(
 ) -> tuple[np.ndarray | None, tuple[str, ...]]:
     if seeds is None:
         return None, ()
+    if isinstance(joints, str) or not isinstance(joints, Iterable):
+        raise ArgumentError('seed_joints', f'have to be names, not {safe_repr(joints)}')
     rows, names = real_array(seeds, 'seeds'), tuple(joints)
     if not names:
         raise ArgumentError('seed_joints', 'have to name the joints of the seeds')

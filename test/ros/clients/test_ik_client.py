@@ -1,6 +1,7 @@
 """IkClient with servers of the test's own: blocks, order, lost answers, ends, odd servers."""
 
 import asyncio
+import math
 import sys
 import threading
 from types import SimpleNamespace
@@ -76,7 +77,7 @@ def test_what_is_asked_for_reaches_the_server(bench, client):
     server = BatchServer(bench)
     seeds = np.arange(6.0).reshape(3, 2)
     client.solve(
-        poses(3), seeds, ('a', 'b'), 'arm', 'tool', 'table', avoid_collisions=True
+        poses(3), seeds, ('a', 'b'), 'arm', 'tool', 'table', avoid_collisions=np.True_
     ).result(LONG)
     (request,) = server.asked
     assert (request.group_name, request.link_name) == ('arm', 'tool')
@@ -279,6 +280,10 @@ def test_the_end_of_the_client_ends_its_batches(bench):
         ('seed_joints', {'poses': poses(3), 'seeds': np.zeros(7)}),
         ('timeout', {'poses': poses(3), 'timeout': 0.0}),
         ('timeout', {'poses': poses(3), 'timeout': '1'}),
+        ('timeout', {'poses': poses(3), 'timeout': math.nan}),
+        ('avoid_collisions', {'poses': poses(3), 'avoid_collisions': 1}),
+        ("seed_joints: .*'a'", {'poses': poses(3), 'seeds': [0.0], 'seed_joints': 'a'}),
+        ('seed_joints: .*5', {'poses': poses(3), 'seeds': [0.0], 'seed_joints': 5}),
         ('link', {'poses': poses(3), 'link': None}),
         ('group', {'poses': poses(3), 'group': 5}),
         ('frame', {'poses': poses(3), 'frame': '\udc80'}),
@@ -287,6 +292,21 @@ def test_the_end_of_the_client_ends_its_batches(bench):
 def test_wrong_arguments(client, argument, arguments):
     with pytest.raises(ArgumentError, match=argument):
         client.solve(**arguments)
+
+
+@pytest.mark.parametrize('patience', [0.0, math.nan, '1', None])
+def test_a_wrong_patience(bench, patience):
+    with pytest.raises(ArgumentError, match='patience'):
+        IkClient(bench.node, patience=patience)
+
+
+def test_times_to_wait(bench, client):
+    BatchServer(bench)
+    batch = client.solve(poses(3), timeout=10**400)
+    for wrong in (math.nan, '1'):
+        with pytest.raises(ArgumentError, match='timeout'):
+            batch.result(wrong)
+    assert batch.result(math.inf).success.all()
 
 
 def test_messages_name_the_rows_of_the_user(bench, client):
