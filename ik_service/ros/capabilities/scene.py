@@ -19,6 +19,7 @@ from ik_service.exceptions import IkServiceError
 from ik_service.ros.capabilities.capability import Capability, NodeParts
 from ik_service.ros.common.cdr import read_message
 from ik_service.ros.common.input_topics import InputTopic
+from ik_service.ros.common.publishers import listener_ids
 from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.world_markers import WorldMarkerPublisher
 from ik_service.ros.requests.service_handler import ServiceHandler
@@ -190,7 +191,6 @@ class WorldTopics:
         InputTopic(self._node, kind, topic, on_message, _DEPTH, self._group, raw=True)
 
 
-_Listeners = frozenset[tuple[int, ...]]  # identifiers of subscriptions
 _APPLY, _GET = 'apply_planning_scene', 'get_planning_scene'
 
 
@@ -210,11 +210,11 @@ class SceneCapability(Capability):
         self.services = {_APPLY: (ApplyPlanningScene, applying), _GET: (GetPlanningScene, getting)}
         WorldTopics(node, collisions.known, measured, parts.on_error)
         self._measured, self._known = measured, collisions.known
-        self._listeners: dict[WorldMarkerPublisher | MonitoredScenePublisher, _Listeners] = {
+        self._listeners: dict[WorldMarkerPublisher | MonitoredScenePublisher, frozenset[bytes]] = {
             WorldMarkerPublisher(node, collisions): frozenset(),
             MonitoredScenePublisher(node, collisions): frozenset(),
         }
-        self._subscriptions = node.get_subscriptions_info_by_topic
+        self._listening = partial(listener_ids, node)
         parts.watches.add(self._watch)
 
     def _watch(self, _now: float) -> None:
@@ -225,9 +225,6 @@ class SceneCapability(Capability):
         if self._known.settings.posture is not None:
             self._known.drop_posture(measured)
         for published, before in self._listeners.items():
-            publisher = published.publisher
-            some = publisher.get_subscription_count() > 0
-            found = self._subscriptions(publisher.topic_name) if some else ()
-            self._listeners[published] = now = frozenset(tuple(one.endpoint_gid) for one in found)
-            if now:  # where one has come and another gone, their number is the same
+            self._listeners[published] = now = self._listening(published.publisher)
+            if now:
                 published.update(measured, anew=not now <= before)

@@ -1,4 +1,4 @@
-"""Publishers of topics: their nodes, and those that a node does not receive from."""
+"""Publishers of topics: their nodes, their listeners, and those that a node does not hear."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import qos_check_compatible, QoSCompatibility
 from rclpy.subscription import Subscription
 
@@ -32,6 +33,18 @@ def publisher_ids(node: Node, topic: str) -> frozenset[bytes]:
     One that was killed is among them until DDS gives it up, after up to 20 s.
     """
     infos = node.get_publishers_info_by_topic(topic)
+    return frozenset(bytes(info.endpoint_gid) for info in infos)
+
+
+def listener_ids(node: Node, publisher: Publisher) -> frozenset[bytes]:
+    """
+    Return the identifiers of the subscriptions that a publisher of a node reaches.
+
+    Where one comes just as another goes, their number is the same.
+    """
+    if not publisher.get_subscription_count():
+        return frozenset()
+    infos = node.get_subscriptions_info_by_topic(publisher.topic_name)
     return frozenset(bytes(info.endpoint_gid) for info in infos)
 
 

@@ -23,6 +23,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.common.periodic_calls import PeriodicCall, PeriodicCalls
 from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.common.publishers import listener_ids
 from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.marker_messages import color_message, locked_marker, point
 from ik_service.ros.motion.follower_interface import FollowerInterface
@@ -184,7 +185,7 @@ class ArmMarkerPublisher:
         self._following = following
         self._publisher: Publisher | None = None
         self._shown: FollowerInterface | None = None
-        self._subscribers = 0
+        self._listeners = frozenset[bytes]()
         self._on = False
         self._on_error = on_error
         self._checking = ExitStack()
@@ -198,7 +199,7 @@ class ArmMarkerPublisher:
             if self._publisher is None:
                 self._publisher = self._node.create_publisher(MarkerArray, _TOPIC, MARKERS_QOS)
             self._shown = None
-            self._subscribers = 0
+            self._listeners = frozenset()
             checking = PeriodicCall(self._check, _RATE, self._on_error, thread=self._checks)
             self._checking.enter_context(checking)
             return
@@ -215,15 +216,15 @@ class ArmMarkerPublisher:
         if following is not self._shown:
             self._begin(following)
         changed = self._update(following)
-        subscribers = publisher.get_subscription_count()
-        if subscribers and (changed or subscribers > self._subscribers):
+        listeners = listener_ids(self._node, publisher)
+        if listeners and (changed or not listeners <= self._listeners):
             publisher.publish(marker_array(self._scene(following), self._now()))
-        self._subscribers = subscribers
+        self._listeners = listeners
 
     def _begin(self, following: FollowerInterface) -> None:
         """Start with an arm whose markers have not been published."""
         self._shown = following
-        self._subscribers = 0
+        self._listeners = frozenset()
         self._target: tuple[np.ndarray, IkResult] | None = None
         self._trail = Trail(_SPACING * _scene(following).size)
 

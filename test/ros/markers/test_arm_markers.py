@@ -127,6 +127,9 @@ def test_late_subscribers_get_all_markers_and_switching_off_deletes_them(
     # A viewer that does not ask for what was published before it came, as RViz by default.
     late = bench.record(MarkerArray, 'markers', qos=10, publishers=1)
     assert set(published(late.wait(published))) == {'reach/0'}
+    bench.node.destroy_subscription([*bench.node.subscriptions][-1])  # as one that begins anew
+    late = bench.record(MarkerArray, 'markers', qos=10, publishers=1)
+    assert set(published(late.wait(published))) == {'reach/0'}
     bench.configure('ik_service', publish_markers=False)
     last = late.wait(lambda array: not published(array))
     assert {(m.ns, m.id) for m in last.markers} >= {('target', 0), ('trail', 0), ('reach', 0)}

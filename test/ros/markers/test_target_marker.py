@@ -69,10 +69,11 @@ class FakeServer:
     def titles(self):
         return [entry.title for entry in self.marker.menu_entries] if self.marker else []
 
-    def drag(self, x, y, z):
+    def drag(self, x, y, z, w=1.0, frame_id=None):
         feedback = InteractiveMarkerFeedback(event_type=InteractiveMarkerFeedback.POSE_UPDATE)
-        feedback.header.frame_id = self.marker.header.frame_id
+        feedback.header.frame_id = frame_id or self.marker.header.frame_id
         feedback.pose = pose_at(x, y, z)
+        feedback.pose.orientation.w = w
         self._tell(feedback)
 
     def select(self, title):
@@ -229,9 +230,15 @@ def test_a_drag_to_nowhere_is_ignored_and_the_marker_put_back(ik_node, server):
     shown(server)
     until(lambda: server.drag(0.1, 0.2, 0.3) or ik_node.targets, what='a target')
     server.drag(math.nan, 0.2, 0.3)
+    server.drag(9.0, 0.2, 0.3, frame_id='camera')  # no viewer moves it in another frame
     assert position(server.marker.pose) == (0.1, 0.2, 0.3)
-    server.drag(0.4, 0.2, 0.3)
+    server.drag(0.4, 0.2, 0.3, w=2.0)
     until(lambda: position(ik_node.targets[-1].pose) == (0.4, 0.2, 0.3), what='the next target')
+    assert (
+        ik_node.targets[-1].pose.orientation.w == 1.0
+    )  # viewers refuse quaternions of another norm
+    assert {target.header.frame_id for target in ik_node.targets} == {'base'}
+    assert all(target.pose.position.x < 9.0 for target in ik_node.targets)
     assert all(math.isfinite(target.pose.position.x) for target in ik_node.targets)
 
 

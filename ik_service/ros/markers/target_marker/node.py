@@ -25,8 +25,9 @@ from visualization_msgs.msg import (
     MenuEntry,
 )
 
-from ik_service.exceptions import IkServiceError, MissingRosPackageError
-from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.common.quoting import quote
+from ik_service.exceptions import ArgumentError, IkServiceError, MissingRosPackageError
+from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.parameters.parameter_declaration import (
@@ -371,17 +372,23 @@ class TargetMarkerNode(Node):
     def _on_feedback(self, feedback: InteractiveMarkerFeedback) -> None:
         if feedback.event_type == InteractiveMarkerFeedback.POSE_UPDATE:
             try:
-                matrix_from_pose(feedback.pose, 'pose')
-            except IkServiceError as error:  # viewers remove a marker with such a pose
+                self._pose = self._dragged_to(feedback)
+            except IkServiceError as error:
                 self.get_logger().warning(f'feedback ignored: {error}', throttle_duration_sec=10.0)
                 self._move(self._pose)
                 return
-            self._pose = feedback.pose
-            self._publish(feedback.header.frame_id, feedback.pose)
+            self._publish(self._links[0], self._pose)
         elif feedback.event_type == InteractiveMarkerFeedback.MENU_SELECT:
             if self._present:
                 self._set_note('')
             self._execute(command_of(self._menu, feedback.menu_entry_id))
+
+    def _dragged_to(self, feedback: InteractiveMarkerFeedback) -> Pose:
+        """Return a pose that viewers show, as they remove a marker at another one."""
+        frame, base_link = feedback.header.frame_id, self._links[0]
+        if frame.lstrip('/') != base_link.lstrip('/'):
+            raise ArgumentError('frame_id', f"is {quote(frame)}, not the marker's, {base_link}")
+        return pose_from_matrix(matrix_from_pose(feedback.pose, 'pose'))
 
     def _execute(self, command: str) -> None:
         """Execute the command of an entry of the menu."""
