@@ -135,8 +135,10 @@ def _parameters(given: Mapping[str, str]) -> dict[str, str | float | bool | list
     }
     if given['joint_limits']:
         settled['joint_limits'] = str(Path(os.path.expanduser(given['joint_limits'])).absolute())
-    if given['command_joints']:
-        settled['command_joints'] = given['command_joints'].replace(',', ' ').split()
+    listed = given['command_joints']
+    names = [name.strip() for name in (listed.split(',') if ',' in listed else listed.split())]
+    if any(names):
+        settled['command_joints'] = [name for name in names if name]
     if given['use_sim_time']:
         _check_switch(given, 'use_sim_time')
         settled['use_sim_time'] = given['use_sim_time'].lower() == 'true'

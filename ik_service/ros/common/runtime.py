@@ -42,7 +42,8 @@ _POLL_PERIOD = 0.02  # of signals [s]
 _AS_PARAMETERS = 'settings are parameters, such as --ros-args -p urdf:=arm.urdf'
 _RIGHT = {  # what is right, by what rcl says it cannot read
     'parameter override rule': _AS_PARAMETERS,
-    'remap rule': 'a rule is FROM:=TO, such as -r joint_states:=/arm/joint_states',
+    'remap rule': 'a rule is FROM:=TO, such as -r joint_states:=/arm/joint_states or '
+    '-r __ns:=/arm; names hold letters, digits and _ between their /, and no digit first',
     'log level': 'it is debug, info, warn, error or fatal',
 }
 _LONGEST_PARAMETERS = 64 * 2**20  # of a parameter file [byte]

@@ -299,7 +299,7 @@ class TestConnection:
         settled = connection(
             {
                 'joint_states': '/ur/joint_states',
-                'command_joints': 'b, a c',
+                'command_joints': 'b, a c,',
                 'joint_limits': '~/joint_limits.yaml',
                 'velocity_scaling': '0.1',
                 'use_sim_time': 'True',
@@ -308,7 +308,7 @@ class TestConnection:
         )
         assert settled.remappings == [('joint_states', '/ur/joint_states')]
         assert settled.parameters == {
-            'command_joints': ['b', 'a', 'c'],
+            'command_joints': ['b', 'a c'],
             'joint_limits': str(Path('/home/me/joint_limits.yaml')),
             'velocity_scaling': 0.1,
             'use_sim_time': True,

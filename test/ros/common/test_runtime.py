@@ -186,7 +186,11 @@ def test_a_parameter_that_is_written_wrong_is_shown_right(words):
 
 @pytest.mark.parametrize(
     ('words', 'right'),
-    [(['-r', 'joint_states'], 'a rule is FROM:=TO'), (['--log-level', 'loud'], 'it is debug')],
+    [
+        (['-r', 'joint_states'], 'a rule is FROM:=TO'),
+        (['-r', '__ns:=/cell 1'], '.* -r __ns:=/arm; names hold letters'),
+        (['--log-level', 'loud'], 'it is debug'),
+    ],
 )
 def test_other_words_for_ros_that_are_written_wrong_are_shown_right(words, right):
     with (
