@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 import math
 import threading
 import traceback
@@ -279,7 +280,12 @@ class IkBatch:
             yield from self._waiting_in_executor()
             return
         ended = asyncio.Event()
-        self.add_done_callback(lambda _: loop.call_soon_threadsafe(ended.set))
+
+        def end(_: IkBatch) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(ended.set)
+
+        self.add_done_callback(end)
         yield from ended.wait().__await__()
 
     def _waiting_in_executor(self) -> Generator[Any, None, None]:

@@ -16,6 +16,7 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import ArrayLike
 import rclpy
+from rclpy.action.server import RCLError
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
@@ -406,6 +407,9 @@ class IkClient:
                 self._look()
         except (ExternalShutdownException, InvalidHandle):
             pass
+        except RCLError:
+            if self._node.context.ok():
+                raise
         finally:
             with self._lock:
                 self._closed = True

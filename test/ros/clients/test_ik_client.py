@@ -11,7 +11,9 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 import pytest
+from rclpy.node import Node
 from rclpy.task import Future
+from support.harness import isolated_context
 from support.ros.nodes import (
     BatchServer,
     NO_SOLUTION,
@@ -258,6 +260,35 @@ def test_waiting_in_a_callback_and_in_coroutines(bench, client):
 
 async def _awaited(client):
     return await client.solve(poses(10))
+
+
+def test_a_coroutine_may_end_before_its_batch(bench, client, capfd):
+    ended = threading.Event()
+    BatchServer(bench, lambda request, response: ended.wait(LONG))
+    batch = client.solve(poses(10))
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(batch, 0.01))
+    ended.set()
+    assert batch.result(LONG).success.all()
+    assert client.solve(poses(10)).result(LONG).success.all()  # after the callbacks of the first
+    assert 'error' not in capfd.readouterr().err
+
+
+def test_the_end_of_ros_ends_batches_without_an_error_in_the_thread(monkeypatch):
+    unhandled = []
+    monkeypatch.setattr(threading, 'excepthook', unhandled.append)
+    with isolated_context() as context, IkClient(Node('user', context=context)) as client:
+        is_ready = ik_client._is_ready
+
+        def end_before(calls):
+            if threading.current_thread() is client._thread:
+                context.try_shutdown()
+            return is_ready(calls)
+
+        monkeypatch.setattr(ik_client, '_is_ready', end_before)
+        with pytest.raises(IkClientError, match='ROS was shut down'):
+            client.solve(poses(3)).result(LONG)
+    assert not unhandled
 
 
 def test_the_end_of_the_client_ends_its_batches(bench):
