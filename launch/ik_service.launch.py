@@ -34,9 +34,12 @@ from ik_service.ros.common.bringup import (
 
 FILE = 'ik_service.launch.py'
 
-# ROS reads these as true and false in parameter files, and PyYAML, by which launch writes them,
-# puts no quotation marks around such texts: joints may be named x, y and z.
+# ROS reads these as true, false and numbers in parameter files, and PyYAML, by which launch writes
+# them, puts no quotation marks around such texts: joints may be named x, y and z, and links 08.
 yaml.Dumper.add_implicit_resolver('tag:yaml.org,2002:bool', re.compile('[yYnN]$'), [*'yYnN'])
+yaml.Dumper.add_implicit_resolver(
+    'tag:yaml.org,2002:float', re.compile(r'(?i)[-+]?(\d|inf|nan)'), [*'-+0123456789iInN']
+)
 
 
 def generate_launch_description() -> LaunchDescription:

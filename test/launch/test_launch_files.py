@@ -151,12 +151,13 @@ def test_markers_are_published_when_rviz_shows_them_or_when_asked(arguments, exp
     assert parameters_of(node, context).get('publish_markers') is expected
 
 
-def test_joints_named_like_the_switches_of_yaml_stay_texts():
+def test_joints_named_like_switches_and_numbers_of_yaml_stay_texts():
     context = LaunchContext()
-    given = {'command_interface': 'position_commands', 'command_joints': 'x,y,z', 'tip_link': 'n'}
+    joints = 'x,y,z,inf,1e3'
+    given = {'command_interface': 'position_commands', 'command_joints': joints, 'tip_link': 'n'}
     node = nodes('ik_service.launch.py', context, **{**ARGUMENTS, **given})['ik_node']
     written = yaml.dump(parameters_of(node, context))
-    assert "- 'y'" in written
+    assert all(f"- '{name}'" in written for name in ('y', 'inf', '1e3'))
     assert "tip_link: 'n'" in written
 
 
