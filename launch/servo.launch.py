@@ -20,6 +20,7 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import SetRemap
 
+from ik_service.exceptions import ArgumentError
 from ik_service.ros.common.bringup import ARGUMENTS, check_names, STATE_PUBLISHER
 
 FILE = 'servo.launch.py'
@@ -45,7 +46,7 @@ def generate_launch_description() -> LaunchDescription:
                 description='Name of the node of MoveIt Servo that clients know, below which its '
                 'topics and services are: delta_twist_cmds becomes servo_node/delta_twist_cmds.',
             ),
-            OpaqueFunction(function=_check_names),
+            OpaqueFunction(function=_check_arguments),
             GroupAction(
                 [
                     *(
@@ -61,6 +62,10 @@ def generate_launch_description() -> LaunchDescription:
     )
 
 
-def _check_names(context: LaunchContext) -> None:
+def _check_arguments(context: LaunchContext) -> None:
     known = (*ARGUMENTS, STATE_PUBLISHER, SERVO_NODE)
     check_names(context.argv, sys.argv, FILE, known)
+    given = context.launch_configurations
+    given[SERVO_NODE] = given[SERVO_NODE].rstrip('/')
+    if not given[SERVO_NODE]:  # whose topics no namespace would hold
+        raise ArgumentError(SERVO_NODE, 'has to be the name of a node, such as servo_node')

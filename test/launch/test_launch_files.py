@@ -243,7 +243,9 @@ def test_the_topics_and_services_of_servo_are_below_the_name_of_its_node():
     list(nodes('servo.launch.py', context, servo_node='my_servo', robot_state_publisher='false'))
     renamed = dict(context.launch_configurations.get('ros_remaps', []))
     assert renamed == {}, 'the names of other launch files stay as they are'
-    (node,) = _remapped('servo.launch.py', servo_node='my_servo', robot_state_publisher='false')
+    with pytest.raises(ArgumentError, match='servo_node: has to be the name of a node'):
+        nodes('servo.launch.py', servo_node='')
+    (node,) = _remapped('servo.launch.py', servo_node='my_servo/', robot_state_publisher='false')
     assert node['delta_twist_cmds'] == 'my_servo/delta_twist_cmds'
     assert node['pause_servo'] == 'my_servo/pause_servo'
     assert len(node) == 6
