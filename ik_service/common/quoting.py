@@ -14,6 +14,14 @@ def truncate(text: str) -> str:
     return text if len(text) <= MAX_LENGTH else f'{text[:MAX_LENGTH]}…'
 
 
+def shorten(name: str, longest: int) -> str:
+    """Return a name, or both ends of a long one: names of one robot often begin alike."""
+    if len(name) <= longest:
+        return name
+    begin = (longest - 1) // 2
+    return f'{name[:begin]}…{name[begin + 1 - longest :]}'
+
+
 def quote(text: str) -> str:
     """Return a text in quotation marks, such as ``'shoulder'``; a long one is truncated."""
     if len(text) <= MAX_LENGTH:

@@ -82,6 +82,8 @@ _BOTH_WAYS = np.array([-1.0, 1.0])
 _MARGIN = 0.06  # around the drawing, of its size
 _NAME: dict[str, Any] = {'color': INK, 'fontsize': 8, 'ha': 'center', 'va': 'center', 'zorder': 4}
 _LONG_ENOUGH = 0.3  # share of an axis that lies in a plane, to be named there
+_ZOOM = 0.95
+_LEVEL_ZOOM = 0.78  # of a flat box, which is as wide as the picture: its labels stand beside it
 _ELEVATION, _ASIDE = 18.0, 62.0  # of the view, and how far it stands aside from the arm [°]
 
 
@@ -183,7 +185,9 @@ def show_space(axes: Axes3D, points: np.ndarray, ahead: np.ndarray) -> float:
     low, high = low - spare - _MARGIN * size, high + spare + _MARGIN * size
     low[2] += _MARGIN * size
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
-    axes.set_box_aspect(high - low, zoom=0.95)
+    sides = high - low
+    level = float(np.hypot(*sides[:2]) / np.linalg.norm(sides))
+    axes.set_box_aspect(sides, zoom=min(_ZOOM, _LEVEL_ZOOM / level))
     axes.view_init(elev=_ELEVATION, azim=float(np.degrees(np.arctan2(*ahead[1::-1]))) - _ASIDE)
     for name, axis in (('x', axes.xaxis), ('y', axes.yaxis), ('z', axes.zaxis)):
         axis.set_pane_color((1.0, 1.0, 1.0, 1.0))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING
 import warnings
 
+from ik_service.common.quoting import shorten
 from ik_service.exceptions import MissingExtraError
 from ik_service.solvers.registry import solver_names
 
@@ -96,8 +97,7 @@ def sheet(path: Path, width: float, height: float) -> Iterator[Figure]:
 
 def drawn_name(name: str) -> str:
     """Return a name from a description as text of a figure: short, and with plain dollars."""
-    short = name if len(name) <= _LONGEST_NAME else f'{name[: _LONGEST_NAME - 1]}…'
-    return short.replace('$', r'\$')
+    return shorten(name, _LONGEST_NAME).replace('$', r'\$')
 
 
 def method_color(name: str) -> str:

@@ -85,6 +85,18 @@ def test_everything_is_seen(figure):
     assert ground == limits[2, 0]
 
 
+@pytest.mark.parametrize('sides', [(1.0, 0.2, 0.3), (0.3, 1.0, 0.1), (0.2, 0.2, 1.0)])
+@pytest.mark.parametrize('ahead', [(1.0, 0.0), (0.3, -1.0), (-1.0, 0.5)])
+def test_the_labels_beside_an_arm_of_any_shape_are_seen(figure, sides, ahead):
+    axes = figure.add_subplot(projection='3d')
+    arm_figure.show_space(axes, np.array([[0.0] * 3, sides]), np.array([*ahead, 0.0]))
+    figure.canvas.draw()
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        box = axis.label.get_window_extent()
+        assert 0.0 <= box.x0 < box.x1 <= SIZE
+        assert 0.0 <= box.y0 < box.y1 <= SIZE
+
+
 @pytest.mark.parametrize('turned', [True, False])
 def test_a_target_has_a_ring_and_if_it_matters_a_frame(figure, turned):
     chain = arm('panda')

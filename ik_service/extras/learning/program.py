@@ -170,7 +170,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         '--seed',
         type=checked_option(
-            int, lambda seed: 0 <= seed < 2**32, 'has to be a whole number of at least 0, not {!r}'
+            int,
+            lambda n: 0 <= n < 2**32,
+            'has to be a whole number from 0 to 4294967295, not {!r}',
         ),
         default=0,
         metavar='N',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 from pathlib import Path
 from typing import cast, TYPE_CHECKING
 
@@ -54,6 +55,7 @@ class Cuts:
         shown = found.position_free if found.position_free.any() else slice(None)
         reached = found.positions[shown]
         margin = found.spacing if np.isfinite(found.spacing) else 1.0
+        self._digits = max(2, -math.floor(math.log10(margin)))  # of places [m]
         self.low = reached.min(axis=0, initial=0.0) - margin
         self.high = reached.max(axis=0, initial=0.0) + margin
 
@@ -87,7 +89,7 @@ class Cuts:
         axes.plot(*arm, color='white', linewidth=4, solid_joinstyle='round', alpha=0.9)
         axes.plot(*arm, color=INK, linewidth=1.6, solid_joinstyle='round')
         axes.set_aspect('equal')
-        axes.locator_params(nbins=5)
+        axes.locator_params(nbins=5 if self._digits < 3 else 3)  # long labels need more room
         axes.set_xlim(self.low[right], self.high[right])
         axes.set_ylim(self.low[up], self.high[up])
         axes.set_xlabel(f'{NAMES[right]} [m]')
@@ -95,7 +97,8 @@ class Cuts:
 
     def place(self, across: int) -> str:
         """Return where the layer perpendicular to an axis is, such as ``y = 0.00 m``."""
-        return f'{NAMES[across]} = {self.axes[across][self.layer(across)] + 0.0:.2f} m'
+        value = round(float(self.axes[across][self.layer(across)]), self._digits) + 0.0
+        return f'{NAMES[across]} = {value:.{self._digits}f} m'
 
 
 def common_height(first: CapabilityMap, second: CapabilityMap) -> float | None:
@@ -164,7 +167,8 @@ def draw_shares(
     """Draw the volume reached with at least so many orientations, for each arm's shares (N,)."""
     solid = min(cells) > 0.0
     for number, (share, cell) in enumerate(zip(shares, cells, strict=True)):
-        steps, counts = np.unique(share, return_counts=True)
+        steps, counts = np.unique(np.append(0.0, share), return_counts=True)
+        counts[0] -= 1  # of the 0 at which the curve begins
         at_least = np.cumsum(counts[::-1])[::-1] * (cell if solid else 1.0)
         label = labels[number] if labels else None
         axes.step(100.0 * steps, at_least, where='pre', color=PALETTE[number], label=label)

@@ -327,9 +327,10 @@ def summary_lines(found: CapabilityMap, seconds: float) -> Iterator[str]:
     tried = positions * len(found.rotations)
     turned = any(found.spec.options.task_weights[3:])
     there_text = f'{poses:,} of {tried:,} poses there ({poses / max(tried, 1):.1%}); '
+    volume = _volume_text(found.volume)
     yield (
         f'{positions:,} of {len(there):,} positions are reached, '
-        f'about {found.volume:.2f} m³; {there_text if turned else ""}solved in {seconds:.1f} s'
+        f'about {volume} m³; {there_text if turned else ""}solved in {seconds:.1f} s'
     )
     if not turned:
         yield 'positions alone: the arm has too few joints to choose how its tip turns'
@@ -349,14 +350,18 @@ def summary_lines(found: CapabilityMap, seconds: float) -> Iterator[str]:
         yield _free_text(found)
 
 
+def _volume_text(volume: float) -> str:
+    return f'{volume:.2f}' if volume >= 0.1 or volume == 0.0 else f'{volume:.2g}'
+
+
 def comparison_lines(
     comparison: MapComparison, first: CapabilityMap, second: CapabilityMap
 ) -> Iterator[str]:
     """Yield lines about two arms."""
     names = arm_names(first, second)
     overlap = _known(comparison.overlap, '.0%')
-    yield f'{names[0]} and {names[1]} share {comparison.shared:.2f} m³ ({overlap})'
-    rows = [('', *names), ('volume [m³]', *(f'{volume:.2f}' for volume in comparison.volumes))]
+    yield f'{names[0]} and {names[1]} share {_volume_text(comparison.shared)} m³ ({overlap})'
+    rows = [('', *names), ('volume [m³]', *map(_volume_text, comparison.volumes))]
     for place, means in (('', comparison.means), (', shared', comparison.shared_means)):
         rows += _mean_rows(place, means)
     yield from table(rows)

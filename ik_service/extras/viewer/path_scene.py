@@ -59,10 +59,9 @@ class PathScene:
                 self._ghost.visible = self._label.visible = False
             return
         if self._ghost is None or self._label is None:
-            robot = self._view.arm.robot
-            self._ghost = ArmModel(
-                self._scene, '/path_ghost', robot.links, self._view.parts, ALONG_PATH
-            )
+            view = self._view
+            links, parts, size = view.arm.robot.links, view.parts, view.size
+            self._ghost = ArmModel(self._scene, '/path_ghost', links, parts, ALONG_PATH, size)
             self._label = self._scene.add_label(
                 '/path_ghost_label', 'preview', anchor='bottom-left'
             )

@@ -110,11 +110,13 @@ class RobotDisplay:
         self.view = view
         self.measured = MeasuredState(view.arm)
         self.commanded = MeasuredState(view.arm)
-        self._scene = RobotScene(server, view.arm.robot.links, view.parts, view.size, on_drag)
         self._trail = TipTrail(step=0.004 * view.size)
         self._errors = ErrorHistory()
         self._posture = self.measured.posture()
         self.poses: Poses = view.arm.link_poses(self._posture)
+        first_joint = (self.root_from_base() @ (*view.arm.chain.arrays.reach[:3], 1.0))[:3]
+        links = view.arm.robot.links
+        self._scene = RobotScene(server, links, view.parts, view.size, first_joint, on_drag)
         self._is_placed = False
         self._trail_is_new = True
         self._message, self._is_reachable = '', True

@@ -37,7 +37,7 @@ from ik_service.extras.viewer.scene.robot_view import (
     RobotView,
     select_robot,
 )
-from ik_service.extras.viewer.scene.scene import add_surroundings
+from ik_service.extras.viewer.scene.scene import add_ground
 from ik_service.extras.viewer.teleop import HandForm, PARAMETERS, ServoLink, Teleop
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode
@@ -65,7 +65,7 @@ class Viewer:
         self._bad_states, self._bad_targets = FaultLogger(self._warn), FaultLogger(self._warn)
         self._bad_worlds = FaultLogger(self._warn)
         self._tasks = TaskQueue(self._on_error)
-        add_surroundings(server)
+        add_ground(server)
         self._panel = Panel(server, self._actions())
         self._reach = Reach(
             server, self._panel, self._tasks, self._warn, settings[REACH], settings[MAKE_REACH]

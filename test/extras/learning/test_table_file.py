@@ -344,7 +344,8 @@ def test_an_error_is_printed_and_nothing_is_saved(capsys):
         (['planar_6r', '--lock', 'joint_9=0'], "unknown joint 'joint_9'"),
         (['planar_6r', '--tip-link', 'nose'], "unknown link 'nose'"),
         (['three_arms.urdf', '--srdf', 'none.srdf'], 'none.srdf'),
-        (['planar_6r', '--seed', '-1'], 'at least 0'),
+        (['planar_6r', '--seed', '-1'], 'from 0 to 4294967295'),
+        (['planar_6r', '--seed', '4294967296'], 'from 0 to 4294967295'),
     ],
 )
 def test_a_wrong_command_is_refused_with_exit_code_2(

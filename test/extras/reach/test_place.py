@@ -305,6 +305,30 @@ def test_places_are_compared_with_a_map(scara_map, scara, tmp_path, ik_place):
     assert re.search(r'--map: \S+ has other positions than those of a grid', err)
 
 
+def test_places_of_a_tiny_arm_are_printed_and_drawn_to_its_scale(tmp_path, ik_place):
+    pytest.importorskip('matplotlib', reason='matplotlib is not installed (extra plot)')
+    tiny, file = tmp_path / 'tiny.urdf', tmp_path / 'places.json'
+    tiny.write_text(GANTRY.replace('0.5', '0.0005'))
+    poses = tmp_path / 'poses.csv'
+    poses.write_text('x,y,z\n0.0004,0.0002,0.0001\n-0.0002,0.0001,0.0003\n')
+    options = ['--candidates', 200, '--output', file, '--plot', tmp_path / 'places.png']
+    code, out, err = ik_place(tiny, poses, *options)
+    assert (code, err) == (0, '')
+    rows = re.findall(r'^\d  +(\S+)  +(\S+)  +0.0', out, re.MULTILINE)
+    places = [[place['x'], place['y']] for place in json.loads(file.read_text())['places']]
+    np.testing.assert_allclose(np.array(rows, dtype=float), places, atol=1e-5)
+
+
+def test_the_map_of_places_is_as_large_as_the_places(tmp_path):
+    plot = pytest.importorskip('ik_service.extras.reach.place.plot')
+    figures = pytest.importorskip('matplotlib.figure')
+    tiny = ChainSpec.of(GANTRY.replace('0.5', '0.0005'))
+    search = search_places(tiny, pose_at(0.0)[None] * 1e-3 + np.diag([0.999] * 4), candidates=50)
+    panel = figures.Figure()
+    plot._draw_map(panel, search, 1.5e-3)
+    assert np.ptp(panel.axes[0].get_xlim()) < 0.01
+
+
 def test_places_are_drawn(far_poses, tmp_path, ik_place):
     pytest.importorskip('matplotlib', reason='matplotlib is not installed (extra plot)')
     file = tmp_path / 'places.png'

@@ -11,6 +11,7 @@ from support.robots import GANTRY, TWO_LINKS
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 pytest.importorskip('matplotlib', reason='matplotlib is not installed (extra plot)')
+from matplotlib.figure import Figure
 
 from ik_service.cli.solve.options import UsageError
 from ik_service.common.resources import urdf_path
@@ -21,7 +22,7 @@ from ik_service.exceptions import (
     UnknownLinkError,
 )
 from ik_service.extras.reach import CapabilityMap, study
-from ik_service.extras.reach.figures import common_height, Cuts
+from ik_service.extras.reach.figures import common_height, Cuts, draw_shares
 from ik_service.extras.studies.tables import read_csv
 
 ONE_JOINT = """
@@ -74,6 +75,29 @@ def test_the_files_hold_the_same_points(tmp_path, capsys):
     assert 'given up after 10 searches' in told.out
     assert told.err == ''  # bars are for terminals
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in paths}
+
+
+@pytest.mark.parametrize(
+    ('shares', 'curve'),
+    [([1.0, 1.0], {0.0: 2, 1.0: 2}), ([0.0, 0.5, 0.5], {0.0: 3, 0.5: 2}), ([], {0.0: 0})],
+)
+def test_the_curve_of_the_volume_begins_with_all_positions(shares, curve):
+    axes = Figure().add_subplot()
+    draw_shares(axes, [np.array(shares)], [0.0])
+    x, y = axes.lines[0].get_data()
+    assert dict(zip((x / 100.0).tolist(), y.tolist(), strict=True)) == curve
+
+
+def test_the_volume_of_a_tiny_arm_and_its_layers_are_not_zero(undrawn, tmp_path, capsys):
+    tiny = tmp_path / 'tiny.urdf'
+    tiny.write_text(GANTRY.replace('0.5', '0.0005'))
+    survey(tmp_path, '--urdf', tiny, '--points', 6, '--orientations', 1)
+    volume = float(re.search(r'about (\S+) m³', capsys.readouterr().out)[1])
+    found = CapabilityMap.load(tmp_path / 'reach.zarr')
+    assert volume == pytest.approx(found.volume, rel=0.05)
+    cuts = Cuts(found)
+    shown = float(re.search(r'= (\S+) m', cuts.place(2))[1])
+    assert shown == pytest.approx(cuts.axes[2][cuts.layer(2)], abs=found.spacing)
 
 
 def test_the_share_that_is_free_of_collisions_is_told(undrawn, tmp_path, capsys):

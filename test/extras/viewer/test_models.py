@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.chains import REPOSITORY
+from support.page.browser import project
 from support.solids import binary, DATA, document, text
 
 from ik_service import Robot
@@ -27,7 +28,7 @@ pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
 from ik_service.common.transforms import rigid_transform
 from ik_service.extras.viewer.scene.parts import DrawnPart
-from ik_service.extras.viewer.scene.scene import ArmModel, GHOST, TipTrail, WorldModel
+from ik_service.extras.viewer.scene.scene import ArmModel, GHOST, RobotScene, TipTrail, WorldModel
 
 trimesh = pytest.importorskip('trimesh', reason='trimesh comes with the extra viewer')
 
@@ -389,6 +390,33 @@ def test_a_ghost_shows_only_where_it_differs(scene):
     assert not scene.get_handle_by_name('/ghost/0').visible
     assert scene.get_handle_by_name('/ghost/1').visible
     assert scene.get_handle_by_name('/ghost/0/0').opacity == GHOST.opacity
+
+
+@pytest.mark.parametrize(('size', 'shown'), [(0.01, True), (1.0, False), (50.0, False)])
+def test_a_ghost_of_a_small_arm_shows_small_differences(scene, size, shown):
+    ghost = ArmModel(scene, '/ghost', ['base'], parts()[:2], GHOST, size)
+    ghost.place({'base': at(0.002)}, beside={'base': at(0.0)})
+    assert scene.get_handle_by_name('/ghost/0').visible == shown
+
+
+@pytest.mark.parametrize('size', [0.005, 1.0, 60.0])
+@pytest.mark.parametrize(
+    ('base', 'up'),
+    [((0, 0, 0), 0.9), ((4, -3, 1), 0.85), ((0, 1, 3), -0.85), ((0, 0, -7), 0.9)],
+)
+def test_the_camera_sees_arms_of_any_size_wherever_they_stand(server, size, base, up):
+    first_joint = size * np.array(base)
+    RobotScene(server, ['base'], parts()[:1], size, first_joint, lambda *_: None)
+    camera = server.initial_camera
+    points = first_joint + size * np.array([[0.0] * 3, [0.0, 0.0, up], [0.4, 0.0, 0.0]])
+    eye, look_at = np.array(camera.position), np.array(camera.look_at)
+    seen = project(points, eye, look_at, camera.fov, (500, 500))
+    assert ((seen > 0.0) & (seen < 500.0)).all()
+    assert np.linalg.norm(seen[1] - seen[0]) > 100.0
+    assert camera.near < np.linalg.norm(points - eye, axis=1).min() / 10.0
+    assert camera.far > np.linalg.norm(points - eye, axis=1).max() * 10.0
+    ground = server.scene.get_handle_by_name('/ground')
+    assert 0.03 * size < ground.cell_size < 0.4 * size
 
 
 def test_it_can_be_removed_and_added_again(scene):

@@ -176,6 +176,8 @@ def test_an_arm_of_few_joints_is_offered_a_free_axis(form):
     form.put({WEIGHTS: (1.0, 1.0, 1.0, 1.0, 1.0, 0.0)})
     assert axis.value == 'about z'
     assert not few.visible
+    form.show_joints(1)
+    assert '1 joint cannot meet all 5 axes' in few.content
     form.show_joints(7)
     assert not axis.visible
 
@@ -281,6 +283,25 @@ def test_joints_with_their_distance_to_a_limit():
     for text in ['elbow', '170.0°', '10.0°', 'lift', '250.0 mm', 'wheel', '∞']:
         assert text in html
     assert html.count('border-radius:0.25em;background') == 2  # two bars: the wheel has no ends
+
+
+def test_of_long_names_that_begin_alike_both_ends_are_shown():
+    name = 'left_arm/of_the_robot/in_the_second_cell/joint_{}'
+    joints = [JointPosition(name.format(i), 0.0, 'rad', -1.0, 1.0) for i in range(2)]
+    live = figures.figures_table(Figures(lag=Lag(name.format(0), 0.0, 'rad', 0.0)))
+    for html in (figures.joints_table(joints), live):
+        assert '>left_arm/…ll/joint_0</span>' in html
+        assert f'title="{name.format(0)}"' in html
+
+
+@pytest.mark.parametrize(
+    ('value', 'text'),
+    [(0.0045, '0.0045'), (2.1e-9, '2.10e-09'), (435.2867, '435.2867'), (1e-17, '0.0000')],
+)
+def test_a_manipulability_of_a_small_arm_is_not_zero(value, text):
+    html = figures.figures_table(Figures(manipulability=value, smallest_singular_value=value))
+    assert f'<b>{text}</b>' in html
+    assert f'</sub> {text}' in html
 
 
 def test_names_from_outside_cannot_become_markup():

@@ -152,6 +152,18 @@ def test_what_is_not_drawn_is_remarked_each_reason_once(tmp_path):
     assert joint.startswith("joint 'k' cannot be used")
 
 
+@pytest.mark.parametrize('length', [0.004, 0.8, 40.0])
+def test_a_robot_is_shown_as_large_as_it_is(length):
+    text = (
+        '<robot name="a"><link name="base"/><link name="arm"/><link name="tip"/>'
+        '<joint name="j" type="continuous"><parent link="base"/><child link="arm"/></joint>'
+        '<joint name="k" type="fixed"><parent link="arm"/><child link="tip"/>'
+        f'<origin xyz="{length} 0 0"/></joint></robot>'
+    )
+    selection = RobotSelection(text, 'base', 'tip', '', trusted=True)
+    assert build_robot_view(selection, [].append).size == pytest.approx(length)
+
+
 def test_the_states_of_the_srdf_are_those_of_the_arm():
     warnings = []
     arm = view(PANDA_SRDF, trusted=False, warnings=warnings).arm

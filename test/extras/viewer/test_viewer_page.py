@@ -144,7 +144,8 @@ def seen(scenario, points):
     """Where points (k, 3) in the frame of the base are seen: (k, 2) [px]."""
     from ik_service.extras.viewer.scene import scene as page_scene
 
-    look_at, eye = page_scene.camera_placement(size(scenario))
+    first_joint = scenario.chain.arrays.reach[:3]
+    look_at, eye = page_scene.camera_placement(size(scenario), first_joint)
     return project(points, eye, look_at, page_scene.FIELD_OF_VIEW, scenario.view.canvas()[2:])
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SIZE = (14.0, 6.6)  # [inches]
 _COLORS = 'viridis'
-_MARK = 0.05  # side of the square of a place alone [m]
+_MARK = 0.05  # side of the square of a place alone, and least space around the map [m]
 _ARROW = 0.085  # length of a heading, as a share of the width of the map
 _MOST_POSES = 300  # that are drawn
 _NEAR = 0.5  # distance of the tip from a pose that is drawn beside the arm [m]
@@ -41,11 +41,12 @@ def draw_places(file: Path, request: PlaceRequest, search: PlaceSearch) -> None:
         arm = f'{drawn_name(request.chain.robot.name)}, {drawn_name(request.chain.tip_link)}'
         title = f'{arm}: {result_text(search)}'
         figure.suptitle(title, x=0.012, ha='left')
-        _draw_map(left, search)
+        _draw_map(left, search, float(request.chain.arrays.reach[3]) or 1.0)
         _draw_arms(right, request, search)
 
 
-def _draw_map(panel: SubFigure, search: PlaceSearch) -> None:
+def _draw_map(panel: SubFigure, search: PlaceSearch, reach: float) -> None:
+    """Draw the map, for an arm of a reach [m]."""
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
 
@@ -54,9 +55,10 @@ def _draw_map(panel: SubFigure, search: PlaceSearch) -> None:
     axes.set(xlabel='x in the world [m]', ylabel='y in the world [m]')
     axes.set_title('Share of the poses that a base reaches from there, with its best heading')
     columns, share = _best_of_columns(search)
-    _show_box(axes, search, columns[share > 0.0])
+    mark = min(_MARK, 0.1 * reach)
+    _show_box(axes, search, columns[share > 0.0], mark)
     _draw_region(axes, search)
-    wide = search.spacing or _MARK
+    wide = search.spacing or mark
     squares = [Rectangle(column - wide / 2, wide, wide) for column in columns[share > 0.0]]
     marks = PatchCollection(squares, cmap=_COLORS, clim=(0.0, 1.0), edgecolor='face', lw=1.0)
     marks.set_array(share[share > 0.0])
@@ -77,13 +79,13 @@ def _best_of_columns(search: PlaceSearch) -> tuple[np.ndarray, np.ndarray]:
     return columns, share
 
 
-def _show_box(axes: Axes, search: PlaceSearch, columns: np.ndarray) -> None:
+def _show_box(axes: Axes, search: PlaceSearch, columns: np.ndarray, least: float) -> None:
     """Set limits that hold all poses, and all places from where one is reached."""
     found = [placement.place[:2] for placement in search.placements]
     points = np.vstack([columns, found, search.poses[:, :2, 3]])
     middle = (points.min(axis=0) + points.max(axis=0)) / 2
     sides = np.ptp(points, axis=0)
-    sides += 2.0 * max(_SPARE * float(sides.max()), 0.75 * search.spacing, 0.05)
+    sides += 2.0 * max(_SPARE * float(sides.max()), 0.75 * search.spacing, least)
     half = max(sides[0] / _SHAPE, sides[1]) / 2 * np.array([_SHAPE, 1.0])
     (x0, y0), (x1, y1) = middle - half, middle + half
     axes.set(xlim=(x0, x1), ylim=(y0, y1))

@@ -29,7 +29,7 @@ def place_lines(request: PlaceRequest, search: PlaceSearch) -> list[str]:
     """Return the request and the places found, as lines."""
     lines = robot_lines(request)
     lines += labelled('Poses', f'{len(search.poses)} of {request.file}{_free_text(request)}')
-    lines += labelled('Base', region_text(search))
+    lines += labelled('Base', region_text(search, _digits(request)))
     lines += labelled('Compared', compared_text(request, search))
     for note in request.notes:
         lines += labelled('Note', note)
@@ -37,7 +37,7 @@ def place_lines(request: PlaceRequest, search: PlaceSearch) -> list[str]:
     if search.best.share < 1.0 and (note := _few_joints_text(request)):
         lines += labelled('Note', note)
     rows: list[Sequence[str]] = [_HEADING]
-    rows += [_row(number, placement) for number, placement in enumerate(search.placements, 1)]
+    rows += [_row(*numbered, _digits(request)) for numbered in enumerate(search.placements, 1)]
     lines += ['', *table(rows)]
     missed = np.flatnonzero(~search.best.reached)
     return lines if not len(missed) else [*lines, '', *_missed_lines(request, search, missed)]
@@ -65,13 +65,16 @@ def place_json(request: PlaceRequest, search: PlaceSearch) -> str:
     )
 
 
-def region_text(search: PlaceSearch) -> str:
-    """Return where the base may stand."""
+def _digits(request: PlaceRequest) -> int:
+    """Return the decimal places of lengths [m], more for arms of less than a decimetre."""
+    reach = float(request.chain.arrays.reach[3])
+    return 3 if reach >= 0.1 or reach == 0.0 else 2 - math.floor(math.log10(reach))
+
+
+def region_text(search: PlaceSearch, digits: int = 3) -> str:
+    """Return where the base may stand, with so many decimal places of lengths [m]."""
     region = search.region
-    spans = [
-        f'{name} {_span(getattr(region, name), 3)}'
-        for name in 'xyz'
-    ]  # fmt: skip
+    spans = [f'{name} {_span(getattr(region, name), digits)}' for name in 'xyz']
     yaw = 'any heading'
     if not region.turns_fully:
         yaw = f'heading {_span(np.degrees(region.yaw), 1)}°'
@@ -116,9 +119,10 @@ def _few_joints_text(request: PlaceRequest) -> str:
     if joints >= rows:
         return ''
     return (
-        f'{joints} joints cannot meet {rows} conditions at will: most poses are reached from '
-        'exact places only, which lie between those compared; free axes (--position-only, '
-        '--set task_weights=…), or check places of your own (--region, --yaw)'
+        f'{joints} joint{"" if joints == 1 else "s"} cannot meet {rows} conditions at will: '
+        'most poses are reached from exact places only, which lie between those compared; free '
+        'axes (--position-only, --set task_weights=…), or check places of your own (--region, '
+        '--yaw)'
     )
 
 
@@ -129,11 +133,11 @@ def _free_text(request: PlaceRequest) -> str:
     return f' (free along the axes of the base: {", ".join(free)})' if free else ''
 
 
-def _row(number: int, placement: Placement) -> tuple[str, ...]:
+def _row(number: int, placement: Placement, digits: int) -> tuple[str, ...]:
     x, y, z, yaw = placement.place
     return (
         str(number),
-        *(number_text(value, 3) for value in (x, y, z)),
+        *(number_text(value, digits) for value in (x, y, z)),
         number_text(math.degrees(yaw), 1),
         f'{int(placement.reached.sum())} of {len(placement.reached)}',
         f'{100.0 * placement.share:.3g} %',
@@ -153,7 +157,7 @@ def _missed_lines(request: PlaceRequest, search: PlaceSearch, missed: np.ndarray
         reason = best.status[number].value
         if best.collision[number] is not None:
             reason += f': {" and ".join(best.collision[number])}'
-        pose = pose_text(search.poses[number], turned, digits=3)
+        pose = pose_text(search.poses[number], turned, digits=_digits(request))
         rows.append((str(number + 1), pose, off, reason))
     lines = table(rows, left=(1, 3))
     more = len(missed) - _MOST_MISSED

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ik_service.common.quoting import shorten
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import search_limits
 from ik_service.kinematics.pose_error import pose_error
@@ -160,6 +161,7 @@ _FONT = 'font-size:0.8125em;line-height:1.45;font-variant-numeric:tabular-nums'
 _FAINT = 'color:light-dark(#6c757d,#adb5bd)'
 _MOST_CONTACTS = 3
 _MOST_REMARKS = 20
+_LONGEST_NAME = 20  # characters of a name in a table
 
 
 @dataclass(frozen=True)
@@ -228,12 +230,12 @@ def figures_table(figures: Figures) -> str:
         (
             'following lag',
             _of(behind, lambda b: quantity_text(b.distance, b.unit)),
-            _of(behind, lambda b: f'{b.seconds * 1e3:.0f} ms, {escape(b.joint)}'),
+            _of(behind, lambda b: f'{b.seconds * 1e3:.0f} ms, {_name(b.joint)}'),
         ),
         (
             'manipulability',
-            _of(figures.manipulability, lambda w: f'{w:.4f}'),
-            _of(figures.smallest_singular_value, lambda s: f'σ<sub>min</sub> {s:.3f}'),
+            _of(figures.manipulability, _number),
+            _of(figures.smallest_singular_value, lambda s: f'σ<sub>min</sub> {_number(s)}'),
         ),
     ]
     body = ''.join(
@@ -249,7 +251,7 @@ def joints_table(positions: Sequence[JointPosition]) -> str:
     """Return the joints as a table: a bar between the limits, and the distance to the nearer."""
     rows = ''.join(
         f'<tr><td style="white-space:nowrap;max-width:9em;overflow:hidden;'
-        f'text-overflow:ellipsis" title="{escape(joint.name)}">{escape(joint.name)}</td>'
+        f'text-overflow:ellipsis">{_name(joint.name)}</td>'
         f'<td style="text-align:right;white-space:nowrap">{quantity_text(joint.value, joint.unit)}'
         f'</td><td style="width:38%;padding:0 0.5em">{_bar(joint)}</td>'
         f'<td style="text-align:right;white-space:nowrap"><b style="color:'
@@ -293,6 +295,15 @@ def time_text(seconds: float) -> str:
 def framed(content: str) -> str:
     """Return HTML in the font and margin of the panel."""
     return f'<div style="{_FONT};margin:0.25em 0.75em">{content}</div>'
+
+
+def _name(name: str) -> str:
+    """Return the name of a joint, of a long one both ends, and the whole of it as the tooltip."""
+    return f'<span title="{escape(name)}">{escape(shorten(name, _LONGEST_NAME))}</span>'
+
+
+def _number(value: float) -> str:
+    return f'{value:.4f}' if 0.001 <= value < 1e4 or value < 1e-12 else f'{value:.2e}'
 
 
 def _digits(value: float) -> str:

@@ -189,7 +189,8 @@ class SolverForm:
         set_properties(axis, visible=self._joints < 6)
         set_value(axis, free[0] if len(free) == 1 else _NONE)
         count = 6 - len(free)
-        headline = f'{self._joints} joints cannot meet all {count} axes of most targets'
+        joints = '1 joint' if self._joints == 1 else f'{self._joints} joints'
+        headline = f'{joints} cannot meet all {count} axes of most targets'
         text = StatusText(Level.WAITING, headline, 'free an axis, or take the position only')
         set_properties(few, content=banner(text), visible=self._joints < count)
 

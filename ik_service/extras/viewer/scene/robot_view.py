@@ -136,7 +136,8 @@ def _given(
     return next((pair for pair in pairs if any(pair)), None)
 
 
-_LARGEST = 3.0  # size of an arm on an endless rail [m]
+_ENDLESS = 3.0  # size of an arm on an endless rail [m]
+_SMALLEST, _LARGEST = 1e-3, 1e4  # of sizes: a tip may stay where it is [m]
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     arm.chain.forward(q)  # compiles it
     arm.chain.jacobian(q)
     reach = float(arm.chain.arrays.reach[3])
-    size = min(max(reach, 0.05), _LARGEST) if math.isfinite(reach) else _LARGEST
+    size = min(max(reach, _SMALLEST), _LARGEST) if math.isfinite(reach) else _ENDLESS
     return RobotView(arm, parts, size, joint_speeds(arm.chain), solid, remarks)
 
 

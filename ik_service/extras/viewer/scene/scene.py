@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 import math
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 import viser
@@ -164,7 +164,8 @@ PREVIEW = Style(color=(0.48, 0.32, 0.78), opacity=0.30, scale=1.015)
 SOLID = Style(color=(0.96, 0.55, 0.10), opacity=0.45, scale=1.01)
 COLLIDING = Style(color=(0.90, 0.22, 0.18))
 
-_SAME = 6e-3  # difference of two poses below which they look the same [m] and (rotation) [rad]
+# Difference of two poses below which they look the same [rad], and [m] of an arm of 1 m or more.
+_SAME = 6e-3
 
 
 class ArmModel(SceneModel):
@@ -177,8 +178,11 @@ class ArmModel(SceneModel):
         links: Sequence[str],
         parts: Sequence[DrawnPart],
         style: Style = PLAIN,
+        size: float = 1.0,
     ) -> None:
         super().__init__(scene, name, visible=False)
+        self._same = np.full((3, 4), _SAME)
+        self._same[:, 3] *= min(size, 1.0)
         self._drawn = [link for link in links if any(part.link == link for part in parts)]
         # By number: a link may be called anything, and a slash would begin another node.
         self._frames = [
@@ -205,7 +209,7 @@ class ArmModel(SceneModel):
             set_pose(frame, pose)
         if beside is not None:
             other = np.array([beside[link] for link in self._drawn])
-            apart = np.abs(T - other).max(axis=(1, 2)) > _SAME
+            apart = (np.abs(T - other)[:, :3] > self._same).any(axis=(1, 2))
             for frame, shown in zip(self._frames, apart.tolist(), strict=True):
                 frame.visible = shown
 
@@ -269,6 +273,7 @@ class RobotScene:
     Nodes of one robot in the scene. To be used from one thread.
 
     :param size: approximate reach of its tip [m].
+    :param first_joint: (3,) position of its first joint in the root's frame [m].
     :param on_drag: called, in a thread of the server, with the pose (4, 4) of the gizmo in the
         root's frame [m], and whether the drag goes on.
     """
@@ -279,9 +284,10 @@ class RobotScene:
         links: Sequence[str],
         parts: Sequence[DrawnPart],
         size: float,
+        first_joint: np.ndarray,
         on_drag: OnDrag,
     ) -> None:
-        self._server = server
+        self._server, self._size = server, size
         scene = server.scene
         self._links = links
         self._solid: ArmModel | None = None
@@ -289,8 +295,8 @@ class RobotScene:
             '/tip', axes_length=0.14 * size, axes_radius=0.005 * size, visible=False
         )
         self.arm = ArmModel(scene, '/arm', links, parts)
-        self.ghost = ArmModel(scene, '/ghost', links, parts, GHOST)
-        self.preview = ArmModel(scene, '/preview', links, parts, PREVIEW)
+        self.ghost = ArmModel(scene, '/ghost', links, parts, GHOST, size)
+        self.preview = ArmModel(scene, '/preview', links, parts, PREVIEW, size)
         self.world = WorldModel(scene, '/world')
         self._trail = scene.add_line_segments(
             '/trail',
@@ -306,7 +312,8 @@ class RobotScene:
             '/target', scale=0.22 * size, line_width=3.0, depth_test=False, visible=False
         )
         self._listen(on_drag)
-        _frame_camera(server, size)
+        add_ground(server, size)
+        _frame_camera(server, size, first_joint)
 
     def place_gizmo(self, T_root_target: np.ndarray) -> None:
         """Move the gizmo to T_root_target (4, 4) [m], and show it."""
@@ -315,7 +322,8 @@ class RobotScene:
 
     def show_error_line(self, tip: np.ndarray, target: np.ndarray | None) -> None:
         """Draw a line from tip to target (3,) [m], if there is one more than 2 mm away."""
-        if target is not None and float(np.linalg.norm(target - tip)) > 2e-3:
+        least = 2e-3 * min(self._size, 1.0)
+        if target is not None and float(np.linalg.norm(target - tip)) > least:
             self._error_line.points = np.array([[tip, target]], dtype=np.float32)
             self._error_line.visible = True
         else:
@@ -367,34 +375,42 @@ class RobotScene:
                 on_drag(rigid_transform(R, numbers[4:]), event.phase != 'end')
 
 
-def add_surroundings(server: viser.ViserServer) -> None:
-    """Add the ground to an empty scene."""
+def add_ground(server: viser.ViserServer, size: float = 1.0) -> None:
+    """Add the ground, of cells of a power of ten, for an arm of some size [m]."""
+    scale = 10.0 ** round(math.log10(size))
     server.scene.add_grid(
         '/ground',
-        width=6.0,
-        height=6.0,
-        cell_size=0.1,
-        section_size=0.5,
+        width=6.0 * scale,
+        height=6.0 * scale,
+        cell_size=0.1 * scale,
+        section_size=0.5 * scale,
         cell_color=_CELLS,
         section_color=_SECTIONS,
-        fade_distance=9.0,
+        fade_distance=9.0 * scale,
         fade_from='origin',
         shadow_opacity=0.22,
     )
 
 
-def camera_placement(size: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the middle of the picture (3,) and the camera (3,) for an arm of some size [m]."""
-    look_at = np.array([0.12, 0.0, 0.36]) * size
+def camera_placement(size: float, first_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the middle of the picture (3,) and the camera (3,) [m].
+
+    :param size: of the arm [m].
+    :param first_joint: (3,) its position, which is never far from the middle [m].
+    """
+    middle = size * np.array([0.12, 0.0, 0.36])
+    below, above = size * np.array([[0.12, 0.12, 0.05], [0.12, 0.12, 0.36]])
+    look_at = np.clip(middle, first_joint - below, first_joint + above)
     direction = _VIEW_DIRECTION / np.linalg.norm(_VIEW_DIRECTION)
     return look_at, look_at + _DISTANCE * size * direction
 
 
-def _frame_camera(server: viser.ViserServer, size: float) -> None:
+def _frame_camera(server: viser.ViserServer, size: float, first_joint: np.ndarray) -> None:
     """Look at the arm, in pages that are open and in later ones."""
-    look_at, position = camera_placement(size)
-    camera = server.initial_camera
-    camera.position, camera.look_at, camera.fov = position, look_at, FIELD_OF_VIEW
-    for client in server.get_clients().values():
-        client.camera.fov = FIELD_OF_VIEW
-        client.camera.position, client.camera.look_at = position, look_at
+    look_at, position = camera_placement(size, first_joint)
+    cameras: list[Any] = [server.initial_camera]  # alike, but of two classes
+    cameras += [client.camera for client in server.get_clients().values()]
+    for camera in cameras:
+        camera.near, camera.far, camera.fov = 0.01 * size, 1e3 * size, FIELD_OF_VIEW
+        camera.position, camera.look_at = position, look_at
