@@ -194,7 +194,7 @@ def start_inside(chain, seed, start, strategy):
         value = seed[i]
         turn = chain.turn[i]
         if turn > 0.0 and abs(value) > _FAR:
-            value -= turn * np.floor(value / turn)
+            value = np.fmod(value, turn)
         if strategy != LimitStrategy.IGNORE:
             nearest = min(max(value, chain.lower[i]), chain.upper[i])
             slightly = abs(value - nearest) <= _SLIGHTLY
@@ -251,6 +251,8 @@ def turn_towards(chain, seed, q, strategy, slack):
         turn = chain.turn[i]
         if turn == 0.0:
             continue
+        if abs(q[i]) > _FAR:
+            q[i] = np.fmod(q[i], turn)
         # NumPy's floor stays a float: no integer holds an infinite bound.
         wanted = min(max(seed[i], -_FAR), _FAR)
         turns = np.floor((wanted - q[i]) / turn + 0.5)

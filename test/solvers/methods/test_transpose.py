@@ -5,7 +5,16 @@ import time
 import numpy as np
 import pytest
 from support.chains import arm as arm_of
-from support.chains import planar, postures, snake, targets, transform
+from support.chains import (
+    joint_xml,
+    limit_xml,
+    planar,
+    postures,
+    robot_xml,
+    snake,
+    targets,
+    transform,
+)
 from support.solver_checks import assert_honest, first_step, options_with
 
 import ik_service as iks
@@ -245,6 +254,21 @@ def test_joints_that_slide_without_end_diverge_at_once():
     assert result.status is iks.IkStatus.DIVERGED
     assert result.iterations <= 10
     assert np.isfinite(result.q).all()
+
+
+def test_angles_that_grow_without_end_are_turned_back():
+    joints = [
+        joint_xml('first', 'revolute', 'a', 'b', (0.1, 0, 0.2), inner=limit_xml(-0.5, 0.5)),
+        joint_xml('second', 'continuous', 'b', 'c', (0, 0.3, 0), axis=(0.6, 0, 0.8)),
+    ]
+    chain = iks.Robot.from_urdf(robot_xml('abc', joints)).chain('a', 'c')
+    options = options_with(
+        step_gain=0.8, joint_limits='penalty', task_weights=(0, 0, 0, 0, 0, 1e4)
+    )
+    for start in postures(chain, 20):
+        result = iks.solve_ik(chain, chain.forward(chain.mid_range()), start, 'transpose', options)
+        assert result.status is iks.IkStatus.DIVERGED
+        assert np.abs(result.q - start).max() < 2 * np.pi
 
 
 @pytest.mark.parametrize('solver', FIRST_ORDER)
