@@ -50,10 +50,16 @@ class Plane:
             raise ArgumentError(
                 'coefficients', f'has to be 4 numbers, not {safe_repr(self.coefficients)}'
             )
-        norm = math.hypot(*values[:3])
-        if not 0.0 < norm < math.inf:
+        largest = np.abs(values[:3]).max()
+        if largest == 0.0:
             raise ArgumentError('coefficients', f'{safe_repr(self.coefficients)} has no normal')
-        object.__setattr__(self, 'coefficients', tuple((values / norm).tolist()))
+        with np.errstate(over='ignore'):
+            values /= largest
+        values /= math.hypot(*values[:3])
+        if not abs(values[3]) <= FARTHEST:
+            reason = f'{safe_repr(self.coefficients)} lies more than {FARTHEST:g} m away'
+            raise ArgumentError('coefficients', reason)
+        object.__setattr__(self, 'coefficients', tuple(values.tolist()))
 
 
 @dataclass(frozen=True, eq=False)

@@ -131,6 +131,8 @@ def test_faulty_names_are_refused(checker):
         (lambda: Cone(1.0, np.nan), 'height'),
         (lambda: Plane((0, 0, 0, 1)), 'coefficients'),
         (lambda: Plane((0, 0, np.nan, 1)), 'coefficients'),
+        (lambda: Plane((0, 0, 1e-320, 1)), 'coefficients'),
+        (lambda: Plane((0, 0, 1, -2e6)), 'coefficients'),
         (lambda: Plane((0, 0, 1)), 'coefficients'),
         (lambda: Mesh(VERTICES, []), 'triangles'),
         (lambda: Mesh(VERTICES, [(0, 1, 1)]), 'triangles'),

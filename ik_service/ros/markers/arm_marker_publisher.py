@@ -156,6 +156,7 @@ def _cube(side: float) -> Vector3:
 
 TRAIL_LENGTH = 400  # largest number of points of the trail
 
+_FARTHEST = 1e6  # coordinate of a target, as viewers end at numbers beyond those of 32 bits [m]
 _RATE = 25.0  # of the checks whether something has changed [Hz]
 _SPACING = 0.004  # of the trail's points, as a share of the arm's size
 _TOPIC = 'markers'
@@ -247,7 +248,9 @@ class ArmMarkerPublisher:
         T_base_target, result = self._target
         chain = following.measured.arm.chain
         nearest = None if result.success else chain.forward(result.q)
-        return replace(scene, target=T_base_target, nearest=nearest)
+        T = T_base_target.copy()
+        T[:3, 3] = T[:3, 3].clip(-_FARTHEST, _FARTHEST)
+        return replace(scene, target=T, nearest=nearest)
 
     def _now(self) -> Time:
         return self._node.get_clock().now().to_msg()

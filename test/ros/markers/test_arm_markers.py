@@ -176,6 +176,14 @@ def test_the_markers_show_target_and_trail(shared_bench, panda_node, arm):
     center, radius = chain.arrays.reach[:3], chain.arrays.reach[3]
     assert 0.5 * radius < np.linalg.norm(nearest - center) <= radius
 
+    def height(array):
+        return published(array).get('target/0', Marker()).pose.position.z
+
+    T[2, 3] = 1e300
+    targets.publish(target(T, chain.base_link))
+    farther = markers.wait(lambda array: height(array) > 9.0)
+    assert numbers(published(farther)['nearest/2'].points[1])[2] == 1e6
+
 
 def test_a_trail_is_bounded_and_ignores_small_motion():
     trail = Trail(spacing=0.01)
