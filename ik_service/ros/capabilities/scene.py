@@ -210,12 +210,19 @@ class SceneCapability(Capability):
         self.services = {_APPLY: (ApplyPlanningScene, applying), _GET: (GetPlanningScene, getting)}
         WorldTopics(node, collisions.known, measured, parts.on_error)
         self._measured, self._known = measured, collisions.known
+        self._markers = WorldMarkerPublisher(node, collisions)
         self._listeners: dict[WorldMarkerPublisher | MonitoredScenePublisher, frozenset[bytes]] = {
-            WorldMarkerPublisher(node, collisions): frozenset(),
+            self._markers: frozenset(),
             MonitoredScenePublisher(node, collisions): frozenset(),
         }
         self._listening = partial(listener_ids, node)
-        parts.watches.add(self._watch)
+        self._watches = parts.watches
+        self._watches.add(self._watch)
+
+    def end(self) -> None:
+        """Delete the markers."""
+        self._watches.discard(self._watch)
+        self._markers.end()
 
     def _watch(self, _now: float) -> None:
         """Publish what has changed, to those who listen; notice that the arm has moved."""

@@ -198,9 +198,12 @@ def world_marker_array(scene: WorldScene, stamp: Time) -> MarkerArray:
     if boxed:
         names = ', '.join(boxed[:_MOST_NAMES]) + (' and others' if boxed[_MOST_NAMES:] else '')
         remarks.append(f'shown as boxes, for their many triangles: {names}')
-    clear = Marker(header=Header(frame_id=scene.root_link, stamp=stamp), action=Marker.DELETEALL)
     texts = [*_contacts(scene, stamp), *_remarks(scene.root_link, remarks, stamp)]
-    return MarkerArray(markers=[clear, *shapes, *texts])
+    return MarkerArray(markers=[_clear(scene, stamp), *shapes, *texts])
+
+
+def _clear(scene: WorldScene, stamp: Time) -> Marker:
+    return Marker(header=Header(frame_id=scene.root_link, stamp=stamp), action=Marker.DELETEALL)
 
 
 def _parts(scene: WorldScene) -> Iterator[_Part]:
@@ -317,8 +320,15 @@ class WorldMarkerPublisher:
         scene = self._present(measured)
         if scene is not self._scene or anew:
             self._scene = scene
-            now = self._node.get_clock().now().to_msg()
-            self.publisher.publish(world_marker_array(scene, now))
+            self.publisher.publish(world_marker_array(scene, self._now()))
+
+    def end(self) -> None:
+        """Delete the markers, which viewers would show on."""
+        if self._scene is not None:
+            self.publisher.publish(MarkerArray(markers=[_clear(self._scene, self._now())]))
+
+    def _now(self) -> Time:
+        return self._node.get_clock().now().to_msg()
 
     def _present(self, measured: MeasuredState) -> WorldScene:
         """Return the scene of now; the last one where nothing has changed."""

@@ -14,6 +14,7 @@ from support.harness import START_TIMEOUT
 from support.ros.nodes import ask, ended, fk, NODE, start_panda, status, WAITING
 from support.ros.servers import hopeless, ik_request, PANDA, posture_of, reachable, TIP, with_seed
 from support.scripts import without
+from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode
@@ -155,9 +156,13 @@ IN_TIME = 20.0  # a solve of 30 s, or the compiler, would take longer [s]
 @pytest.mark.parametrize(('number', 'times'), [(signal.SIGINT, 1), (signal.SIGTERM, 3)])
 def test_signals_end_it(bench, number, times):
     node = start_panda(bench)
+    markers = bench.record(MarkerArray, 'world_markers', publishers=1)
+    markers.wait()
+    known = len(markers)
     for _ in range(times):
         node.send(number)
     ended(node, code=0, timeout=IN_TIME)
+    assert [marker.action for marker in markers.wait(since=known).markers] == [Marker.DELETEALL]
 
 
 def test_a_signal_ends_it_while_it_compiles(bench, tmp_path):
