@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 from support.chains import rotation, transform
-from support.harness import START_TIMEOUT, until
+from support.harness import isolated_context, START_TIMEOUT, until
 
 import ik_service
 from ik_service.cli.demo import main as demo_viewer
@@ -385,6 +385,29 @@ def test_an_arm_that_is_held_up_for_a_moment_is_still_on_its_way(monkeypatch):
     )
     stop = Stop('corner', np.eye(4))
     assert module.Demo(None, client, lambda: None).follow('a corner', [stop]) == 1
+
+
+def test_joint_states_without_positions_are_passed_over():
+    pytest.importorskip('rclpy', reason='the demo needs ROS 2: "make test", or source it')
+    from rclpy.node import Node
+    from sensor_msgs.msg import JointState
+
+    from ik_service.ros.demo.demo_client import DemoClient
+
+    with isolated_context() as context:
+        driver = Node('driver', context=context)
+        states = driver.create_publisher(JointState, 'joint_states', 10)
+
+        def publish():
+            states.publish(JointState(name=['a'], effort=[1.0]))
+            states.publish(JointState(name=['a'], position=[0.5]))
+
+        client = DemoClient('base', 'tip', publish)
+        try:
+            assert [client.next_state().positions for _ in range(3)] == 3 * [{'a': 0.5}]
+        finally:
+            client.close()
+            driver.destroy_node()
 
 
 def test_joints_that_nothing_moves_are_named():

@@ -311,6 +311,8 @@ class DemoClient:
         return answer
 
     def _on_state(self, message: JointState) -> None:
+        if len(message.name) != len(message.position):
+            return  # of a driver that measures velocities or efforts alone
         with self._arrival:
             self._state = SeenState(
                 positions=dict(zip(message.name, message.position, strict=True)),
