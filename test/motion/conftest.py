@@ -13,7 +13,7 @@ def solver():
 
 @pytest.fixture
 def rig(solver):
-    """A follower and a perfect arm, ready."""
+    """A follower and a perfect arm, ready and measured."""
     from support.motion.rigs import READY, Rig
 
-    return Rig(solver, READY)
+    return Rig(solver, READY).measure()

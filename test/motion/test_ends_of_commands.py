@@ -17,10 +17,7 @@ STOPPED, ELSEWHERE = 'something else has moved the arm', np.array([0.3, *np.zero
 
 
 def arrived(solver, offset=(0.05, 0.0, 0.0), **settings):
-    """Return a rig whose commands have just arrived."""
-    rig = Rig(solver, READY, **settings)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, offset))
+    rig = Rig(solver, READY, **settings).go(offset)
     rig.tick_until(FollowerState.REACHED)
     return rig
 
@@ -30,12 +27,6 @@ def test_commands_end_a_second_after_arrival(solver):
     assert 95 <= len(rig.rest(5.0)) <= 105
     assert rig.follower.state is FollowerState.RELEASED
     assert rig.follower.idle
-
-
-def test_held_commands_go_on(solver):
-    rig = arrived(solver, hold=True)
-    assert len(rig.rest(5.0)) == 500
-    assert rig.follower.state is FollowerState.REACHED
 
 
 @pytest.mark.parametrize(('pause', 'encoder'), [(0.05, 0), (0.5, 0), (3.0, 0), (3.0, 0.00512)])
@@ -76,8 +67,10 @@ def test_a_sagging_arm_does_not_drift(solver, pause, encoder):
     assert np.abs(rig.q - first).max() < 0.01
 
 
-def begins_where_it_is(rig, solver):
-    rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.05, 0.0)))
+def begins_where_it_is(rig):
+    """After it has stood for a moment."""
+    rig.rest(0.3)
+    rig.follower.set_target(pose_beside(rig, READY, (0.0, 0.05, 0.0)))
     command = rig.tick(moves=False)
     assert command.begins
     assert np.abs(command.q - rig.q).max() < 1e-3
@@ -91,12 +84,10 @@ def test_a_motion_begins_where_somebody_else_has_moved_the_arm(solver, away, pau
     rig.rest(pause)
     assert not rig.follower.active
     rig.q = rig.q + away * np.sign(ELSEWHERE)
-    rig.rest(0.3)
-    begins_where_it_is(rig, solver)
+    begins_where_it_is(rig)
 
 
 def test_a_motion_begins_where_a_controller_has_moved_the_arm_at_once(solver):
-    """The controller begins as the commands end, and moves the arm by little."""
     rig = arrived(solver)
     goal = Reservation(lambda: 'a controller moves it', lambda _: None)
     rig.follower.follow_goal(goal)
@@ -107,19 +98,15 @@ def test_a_motion_begins_where_a_controller_has_moved_the_arm_at_once(solver):
         rig.tick()
     goal.withdraw()
     rig.follower.release(goal)
-    rig.rest(0.3)
-    begins_where_it_is(rig, solver)
+    begins_where_it_is(rig)
 
 
 def test_a_motion_begins_where_somebody_who_took_over_has_left_the_arm(solver):
-    rig = Rig(solver, READY)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (0.2, 0.2, -0.2)))
+    rig = Rig(solver, READY).go((0.2, 0.2, -0.2))
     rig.rest(0.5)
     rig.follower.give_way('it commands the arm too', at_once=True)
     rig.q = rig.q + 0.02
-    rig.rest(0.3)
-    begins_where_it_is(rig, solver)
+    begins_where_it_is(rig)
 
 
 @pytest.mark.parametrize('away', [0.06, -0.3])
@@ -136,9 +123,7 @@ def test_an_arm_that_is_moved_while_it_is_held_is_let_go(solver, away):
 
 
 def test_an_arm_that_is_carried_away_before_it_has_arrived_is_let_go(solver):
-    rig, carried = Rig(solver, READY), np.array([0.0015, *np.zeros(6)])
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (0.2, 0.2, -0.2)))
+    rig, carried = Rig(solver, READY).go((0.2, 0.2, -0.2)), np.array([0.0015, *np.zeros(6)])
     for tick in range(400):
         rig.follower.set_measured(rig.q + tick * carried, rig.now)
         rig.tick(measured=False)
@@ -166,8 +151,7 @@ def slider(to, **settings):
     """Return a rig of a sliding joint with a target [m]."""
     chain = iks.Robot.from_urdf(SLIDER).chain('rail', 'carriage')
     options = iks.IkOptions(task_weights=(1, 0, 0, 0, 0, 0))
-    rig = Rig(iks.Solver(chain, options=options), [0.0], **settings)
-    rig.measure()
+    rig = Rig(iks.Solver(chain, options=options), [0.0], **settings).measure()
     rig.follower.set_target(chain.forward(np.array([to])))
     return rig
 
@@ -181,11 +165,10 @@ def test_moved_limit_counts_as_a_fifth_for_sliding_joints(away, moved):
     assert rig.follower.displacements == moved
 
 
-def test_an_arm_that_does_not_move_ends_the_motion(solver):
+@pytest.mark.parametrize('resume', [False, True])
+def test_an_arm_that_does_not_move_ends_the_motion_for_good(solver, resume):
     """Commands return to the arm, so that nothing leaps when it is set free."""
-    rig = Rig(solver, READY, velocity_scaling=1.0)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (0.2, 0.2, -0.2)))
+    rig = Rig(solver, READY, velocity_scaling=1.0, resume=resume).go((0.2, 0.2, -0.2))
     rig.rest(4.0, moves=False)
     assert 'has not moved for 2.0 s' in rig.follower.drop_reason
     assert 'panda_joint' in rig.follower.drop_reason
@@ -193,13 +176,12 @@ def test_an_arm_that_does_not_move_ends_the_motion(solver):
     assert rig.follower.state is FollowerState.TARGET_DROPPED
     assert np.abs(rig.path[-1] - READY).max() < 1e-6
     rig.assert_within(1.0, 0.2)
-    assert not rig.rest(5.0)
+    assert not rig.rest(5.0, moves=False)
 
 
-def beside_in_motion(solver, settings):
+def beside_in_motion(solver, **settings):
     """Return a rig half a second into a motion of its first joint by 1.5 rad."""
-    rig = Rig(solver, READY, **settings)
-    rig.measure()
+    rig = Rig(solver, READY, velocity_scaling=0.5, **settings).measure()
     rig.follower.set_target(solver.chain.forward(READY + np.array([1.5, *np.zeros(6)])))
     rig.rest(0.5)
     return rig
@@ -208,7 +190,7 @@ def beside_in_motion(solver, settings):
 @pytest.mark.parametrize('resume', [False, True])
 def test_an_arm_that_stops_in_motion_far_from_its_commands_ends_it_soon(solver, resume):
     """A controller that is switched on again finds commands near the arm, or none."""
-    rig = beside_in_motion(solver, {'velocity_scaling': 0.5, 'resume': resume})
+    rig = beside_in_motion(solver, resume=resume)
     rig.rest(0.8, moves=False)
     assert np.abs(rig.path - rig.q).max() > rig.follower.settings.lead_limit
     assert 'panda_joint1 has not moved for 0.' in rig.follower.drop_reason
@@ -220,7 +202,7 @@ def test_an_arm_that_stops_in_motion_far_from_its_commands_ends_it_soon(solver, 
 
 def test_an_arm_whose_states_pause_with_it_goes_on(solver):
     """A simulator that stands still for a moment has no controller that is switched off."""
-    rig = beside_in_motion(solver, {'velocity_scaling': 0.5})
+    rig = beside_in_motion(solver)
     rig.rest(0.4, measured=False, moves=False)
     assert np.abs(rig.path[-1] - rig.q).max() > rig.follower.settings.lead_limit
     rig.tick_until(FollowerState.REACHED)
@@ -228,9 +210,7 @@ def test_an_arm_whose_states_pause_with_it_goes_on(solver):
 
 @pytest.mark.parametrize('late', [0, 14])
 def test_commands_keep_the_lead_limit_when_joint_states_are_late(solver, late):
-    rig = Rig(solver, READY, velocity_scaling=1.0)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (0.2, 0.2, -0.2)))
+    rig = Rig(solver, READY, velocity_scaling=1.0).go((0.2, 0.2, -0.2))
     for tick in range(200):
         if tick % (late + 1) == 0:
             rig.measure()
@@ -242,8 +222,7 @@ def test_commands_keep_the_lead_limit_when_joint_states_are_late(solver, late):
 def test_noise_is_no_motion_of_an_arm_that_stands(solver, noise):
     rig, random = Rig(solver, READY, velocity_scaling=1.0), np.random.default_rng(0)
     rig.measure = lambda: rig.follower.set_measured(READY + random.normal(0.0, noise, 7), rig.now)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (0.2, 0.2, -0.2)))
+    rig.go((0.2, 0.2, -0.2))
     rig.rest(2.5, moves=False)
     assert 0.08 < np.abs(rig.path - READY).max() < 0.15
     assert 'has not moved' in rig.follower.drop_reason
@@ -255,10 +234,9 @@ def test_noise_is_no_motion_of_a_sagging_arm_between_two_motions(solver, noise):
     rig, random = Rig(solver, READY), np.random.default_rng(0)
     sag = np.array([0.0, 0.03, 0.0, 0.03, 0.0, 0.0, 0.0])
 
-    def measure():
-        rig.follower.set_measured(rig.q + sag + random.normal(0.0, noise, 7), rig.now)
-
-    rig.measure = measure
+    rig.measure = lambda: rig.follower.set_measured(
+        rig.q + sag + random.normal(0.0, noise, 7), rig.now
+    )
     ends = []
     for k in range(12):
         began = len(rig.commands)
@@ -271,9 +249,7 @@ def test_noise_is_no_motion_of_a_sagging_arm_between_two_motions(solver, noise):
 
 
 def test_one_wrong_state_before_a_silence_is_no_motion_by_somebody_else(solver):
-    rig = Rig(solver, READY, hold=True)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.1, 0.0)))
+    rig = Rig(solver, READY, hold=True).go((0.0, 0.1, 0.0))
     rig.tick_until(FollowerState.REACHED)
     rig.rest(0.5)
     rig.follower.set_measured(rig.q + 0.1, rig.now)
@@ -283,17 +259,8 @@ def test_one_wrong_state_before_a_silence_is_no_motion_by_somebody_else(solver):
     assert rig.follower.state is FollowerState.REACHED
 
 
-def test_a_stuck_arm_is_not_tried_again_by_resume(solver):
-    rig = Rig(solver, READY, resume=True)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (0.2, 0.2, -0.2)))
-    rig.rest(4.0, moves=False)
-    assert not rig.rest(5.0, moves=False)
-
-
 def test_a_trajectory_of_a_stuck_arm_fails(solver):
-    rig = Rig(solver, READY)
-    rig.measure()
+    rig = Rig(solver, READY).measure()
     names = solver.chain.joint_names
     there = READY + np.array([0.5, *np.zeros(6)])
     trajectory = JointTrajectory(names, np.array([0.0, 2.0]), np.array([READY, there]))
@@ -308,8 +275,7 @@ def test_a_trajectory_of_a_stuck_arm_fails(solver):
 def test_an_arm_that_moves_slowly_is_not_stuck(solver):
     rig = Rig(solver, READY, velocity_scaling=1.0)
     rig.reach = np.full(7, 1e-4)  # 0.01 rad/s
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (0.05, 0.0, 0.0)))
+    rig.go((0.05, 0.0, 0.0))
     rig.rest(20.0)
     assert not rig.follower.drop_reason
     assert np.abs(rig.q - rig.commands[-1].q).max() < 0.05
@@ -323,29 +289,21 @@ def test_an_arm_that_never_arrives_is_said_to_be_stuck():
     assert not rig.follower.active
 
 
-def test_a_target_waits_three_seconds_for_the_arm(solver):
-    rig = Rig(solver, READY)
+@pytest.mark.parametrize('resume', [False, True])
+def test_a_target_waits_three_seconds_for_the_arm(solver, resume):
+    rig = Rig(solver, READY, resume=resume)
     rig.follower.set_target(pose_beside(solver, READY, (0.05, 0.0, 0.0)))
     rig.rest(2.9, measured=False)
     assert rig.follower.state is FollowerState.NO_STATE
     rig.follower.unmeasured = ('panda_joint7',)
     rig.rest(0.3, measured=False)
     assert rig.follower.state is FollowerState.TARGET_DROPPED
-    assert rig.follower.drop_reason == ('no joint state of panda_joint7 has arrived within 3 s')
-    assert not rig.rest(2.0)
-
-
-def test_a_target_does_not_wait_longer_with_resume(solver):
-    rig = Rig(solver, READY, resume=True)
-    rig.follower.set_target(pose_beside(solver, READY, (0.05, 0.0, 0.0)))
-    rig.rest(60.0, measured=False)
+    assert rig.follower.drop_reason == 'no joint state of panda_joint7 has arrived within 3 s'
     assert not rig.rest(2.0)
 
 
 def test_the_later_of_two_commanders_gives_way(solver):
-    rig = Rig(solver, READY)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (0.3, 0.0, -0.2)))
+    rig = Rig(solver, READY).go((0.3, 0.0, -0.2))
     rig.rest(0.3)
     rig.follower.give_way('a second /ik_service commands the arm')
     rig.rest(1.0)
@@ -356,8 +314,7 @@ def test_the_later_of_two_commanders_gives_way(solver):
 
 
 def test_a_motion_that_is_announced_begins_at_rest(solver):
-    rig = Rig(solver, READY)
-    rig.measure()
+    rig = Rig(solver, READY).measure()
     rig.others.contested = True
     rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.1, 0.0)))
     first = rig.rest(0.25)
@@ -369,9 +326,7 @@ def test_a_motion_that_is_announced_begins_at_rest(solver):
 
 
 def test_an_arm_that_follows_another_is_left_at_once(solver):
-    rig = Rig(solver, READY)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.1, 0.0)))
+    rig = Rig(solver, READY).go((0.0, 0.1, 0.0))
     rig.rest(0.2)
     rig.follower.give_way('another commands the arm', at_once=True)
     assert rig.follower.drop_reason == 'another commands the arm'
@@ -403,7 +358,6 @@ class SlowRig(Rig):
         self.sent = []
 
     def step(self, suspended=False, before=lambda: None):
-        """Let one period pass."""
         self.now, self.ticks = self.now + PERIOD, self.ticks + 1
         if not suspended:
             reach = self.chain.velocity * PERIOD
@@ -418,8 +372,11 @@ class SlowRig(Rig):
             self.sent.append((self.now, self.goal))
         return command
 
+    def steps(self, count, **how):
+        for _ in range(count):
+            self.step(**how)
+
     def worst_step(self):
-        """Return the largest step between two commands, in what the time between allows."""
         most = 0.0
         for (then, before), (now, q) in zip(self.sent, self.sent[1:], strict=False):
             allowed = self.chain.velocity * (now - then)
@@ -440,7 +397,7 @@ def stream_of(kind, rig):
 
     def target():
         side = 0.45 * np.sin(2.0 * (rig.now - 100.0))
-        rig.follower.set_target(pose_beside(rig.solver, READY, [0.0, side, 0.0]))
+        rig.follower.set_target(pose_beside(rig, READY, [0.0, side, 0.0]))
 
     def send():
         try:
@@ -456,13 +413,10 @@ def stream_of(kind, rig):
 def test_after_a_gap_of_the_states_a_stream_goes_on_without_a_jump(solver, kind, suspended):
     """The driver is suspended, goes on to the last command, and its states are back before."""
     rig = SlowRig(solver)
-    rig.solver = solver
     send, refused = stream_of(kind, rig)
-    for _ in range(60):
-        rig.step(before=send)
+    rig.steps(60, before=send)
     assert np.abs(rig.goal - rig.q).max() > 0.1, 'the arm is behind'
-    for _ in range(round(suspended * RATE)):
-        rig.step(suspended=True, before=send)
+    rig.steps(round(suspended * RATE), suspended=True, before=send)
     assert any('s old' in reason for reason in refused)
     before, states = len(rig.sent), set()
     for _ in range(150):
@@ -474,29 +428,7 @@ def test_after_a_gap_of_the_states_a_stream_goes_on_without_a_jump(solver, kind,
     assert rig.follower.violations == 0
 
 
-@pytest.mark.parametrize('lag', [0.05, 0.15, 0.3])
-def test_a_target_right_after_a_stop_waits_until_the_arm_has_arrived(solver, lag):
-    rig = SlowRig(solver, lag, lag_limit=1.0)
-    rig.follower.set_measured(rig.q, rig.now)
-    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
-    for _ in range(50):
-        rig.step()
-    rig.follower.stop()
-    while rig.follower.active:
-        rig.step()
-    rig.follower.set_target(pose_beside(solver, READY, [0.1, -0.3, 0.1]))
-    for _ in range(200):
-        rig.step()
-    assert rig.follower.state in (
-        FollowerState.FOLLOWING,
-        FollowerState.REACHED,
-        FollowerState.RELEASED,
-    )
-    assert rig.worst_step() <= 1.0 + 1e-6
-
-
 def test_an_arm_that_is_pushed_is_waited_for_and_then_the_target_is_dropped(solver, rig):
-    rig.measure()
     target = pose_beside(solver, READY, [0.1, 0.2, 0.1])
     for _ in range(30):
         rig.q = rig.q + PUSHED
@@ -508,7 +440,7 @@ def test_an_arm_that_is_pushed_is_waited_for_and_then_the_target_is_dropped(solv
         rig.q = rig.q + PUSHED
         assert rig.tick() is None
     assert rig.follower.state is FollowerState.ARM_MOVES
-    assert 'panda_joint1 moves, and motions start only at rest' in (rig.follower.drop_reason)
+    assert 'panda_joint1 moves, and motions start only at rest' in rig.follower.drop_reason
     with pytest.raises(TargetRefusedError, match='panda_joint1 moves'):
         rig.follower.set_target(target)
     assert rig.rest(0.5) == [], 'it does not move by itself'
@@ -521,23 +453,19 @@ def test_an_arm_that_is_pushed_is_waited_for_and_then_the_target_is_dropped(solv
 @pytest.mark.parametrize('states', [1, 5, 10, 20])
 @pytest.mark.parametrize('noise', [0.0, 0.01])
 def test_an_arm_at_rest_starts_without_delay(solver, states, noise):
-    """States at 5 to 100 Hz, with noise: at the start, and again after a stop."""
     rig = SlowRig(solver, states=states, noise=noise)
     for wait in (0.0, 0.5, 3.0):
-        for _ in range(round(wait * RATE) + states):
-            rig.step()
+        rig.steps(round(wait * RATE) + states)
         rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.1 + 0.1 * wait, 0.1]))
         began = rig.now
         while rig.step() is None:
             assert rig.now - began < 0.3
-        for _ in range(100):
-            rig.step()
+        rig.steps(100)
         rig.follower.stop()
 
 
 def test_a_trajectory_can_follow_another_without_delay(solver, rig):
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, [0.0, 0.1, 0.0]))
+    rig.go([0.0, 0.1, 0.0])
     rig.tick_until(FollowerState.REACHED)
     rig.follower.stop()
     rig.tick(3)
@@ -548,12 +476,10 @@ def test_a_trajectory_can_follow_another_without_delay(solver, rig):
 
 @pytest.mark.parametrize('seed', range(5))
 def test_no_start_is_a_jump_whatever_stops_the_motion(solver, seed):
-    """Suspended drivers and stops at random, with slow arms, slow states and noise."""
     random = np.random.default_rng(seed)
     settings = {'lag_limit': random.choice([0.25, 1.0]), 'resume': bool(random.random() < 0.3)}
     around = random.choice([0.03, 0.08, 0.15, 0.3]), int(random.choice([1, 2, 5])), 0.01
     rig, suspended = SlowRig(solver, *around, **settings), 0
-    rig.solver = solver
     send, _ = stream_of('target', rig)
     for tick in range(1200):
         if random.random() < 0.005:
@@ -584,9 +510,7 @@ def test_commands_wait_for_an_arm_that_lags_and_one_at_twice_the_limit_was_moved
 
 def test_an_arm_that_sags_is_not_stuck_when_its_commands_go_on_after_a_while(solver):
     """It has stood away from the command all the time; only now something asks it to move."""
-    rig = Rig(solver, READY, hold=True)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.02, 0.0)))
+    rig = Rig(solver, READY, hold=True).go((0.0, 0.02, 0.0))
     rig.rest(1.0)
     sag, sent = np.array([0.045, *np.zeros(6)]), rig.commands
     rig.q = sent[-1].q - sag

@@ -13,13 +13,16 @@ WAY = np.array([0.5, -0.2, 0.1, 0.3, 0.4, 0.2, -0.6])
 
 
 def swing(t):
-    """Smooth motion from the ready posture: position and velocity at a time."""
     angle = 1.5 * t
     return READY + WAY * (1.0 - np.cos(angle)), 1.5 * WAY * np.sin(angle)
 
 
+def assert_gentle(rig):
+    speeds = RATE * np.diff(rig.path, axis=0)
+    assert (np.abs(np.diff(speeds, axis=0)) <= 0.0500001 * 2.61).all()
+
+
 def test_a_moving_reference_within_the_limits_is_met_exactly(rig):
-    rig.measure()
     goal = Reference(swing)
     rig.follower.follow_goal(goal)
     rig.tick(1)
@@ -32,19 +35,16 @@ def test_a_moving_reference_within_the_limits_is_met_exactly(rig):
 
 
 def test_a_reference_that_leaps_is_caught_up_with_and_waits_meanwhile(rig):
-    rig.measure()
     goal = Reference(lambda t: (swing(t)[0] + (0.2 if t > 0.5 else 0.0), swing(t)[1]))
     rig.follower.follow_goal(goal)
     rig.tick(400)
     assert np.abs(rig.commands[-1].q - swing(goal.time)[0] - 0.2).max() < 1e-12
     assert goal.time < 3.9, 'its clock waited'
-    speeds = RATE * np.diff([command.q for command in rig.commands], axis=0)
-    assert (np.abs(np.diff(speeds, axis=0)) <= 0.0500001 * np.array([2.61] * 7)).all()
+    assert_gentle(rig)
     assert rig.follower.violations == 0
 
 
 def test_velocities_keep_the_limits_where_a_reference_begins_to_outrun_the_joints(rig):
-    rig.measure()
     limit = rig.follower.limits.velocity_now[0]
 
     def faster_and_faster(t):
@@ -61,7 +61,6 @@ def test_velocities_keep_the_limits_where_a_reference_begins_to_outrun_the_joint
 
 
 def test_a_velocity_is_ramped_to_and_kept_within_the_limits_in_its_direction(rig):
-    rig.measure()
     goal = Velocity(np.array([0.4, 0.2, 0.0, 0.0, 0.0, 0.0, -0.1]))
     rig.follower.follow_goal(goal)
     assert rig.tick(60).velocity == pytest.approx(goal.velocity, rel=1e-9)
@@ -77,7 +76,6 @@ def test_a_velocity_is_ramped_to_and_kept_within_the_limits_in_its_direction(rig
 
 
 def test_the_newest_of_target_and_servo_wins_and_a_trajectory_keeps_the_arm(solver, rig):
-    rig.measure()
     target = pose_beside(solver, READY, [0.1, 0.2, 0.0])
     servo, trajectory = Velocity(0.1 * WAY), Reference(swing, until=2.0)
     rig.follower.set_target(target)
@@ -106,7 +104,6 @@ def test_the_newest_of_target_and_servo_wins_and_a_trajectory_keeps_the_arm(solv
 
 @pytest.mark.parametrize('end', ['stop', 'disable', 'release', 'stale', 'displaced'])
 def test_whatever_ends_an_aim_brings_the_arm_to_rest_and_tells_it_once(rig, end):
-    rig.measure()
     goal = Reference(swing)
     rig.follower.follow_goal(goal)
     rig.tick(60)
@@ -128,12 +125,10 @@ def test_whatever_ends_an_aim_brings_the_arm_to_rest_and_tells_it_once(rig, end)
     assert goal.reasons[0]
     assert not rig.commands[-1].velocity.any()
     assert rig.tick(50) is None
-    speeds = RATE * np.diff([command.q for command in rig.commands], axis=0)
-    assert (np.abs(np.diff(speeds, axis=0)) <= 0.0500001 * np.array([2.61] * 7)).all()
+    assert_gentle(rig)
 
 
 def test_an_aim_with_a_bug_is_dropped_and_the_arm_comes_to_rest(rig):
-    rig.measure()
     goal = Reference(lambda t: swing(t) if t < 0.5 else 1 / 0)
     rig.follower.follow_goal(goal)
     rig.tick(100)
@@ -143,16 +138,15 @@ def test_an_aim_with_a_bug_is_dropped_and_the_arm_comes_to_rest(rig):
     assert rig.follower.violations == 0
 
 
-def test_before_the_first_joint_state_only_targets_wait(rig):
+def test_before_the_first_joint_state_only_targets_wait(solver):
     with pytest.raises(TargetRefusedError, match='no joint state'):
-        rig.follower.follow_goal(Velocity(WAY))
+        Rig(solver, READY).follower.follow_goal(Velocity(WAY))
 
 
 @pytest.mark.parametrize('kind', ['trajectory', 'servo'])
 def test_no_aim_leads_into_a_wall(solver, kind):
     walls = Walls(solver.chain)
-    rig = Rig(solver, READY, collisions=walls, avoid_collisions=True)
-    rig.measure()
+    rig = Rig(solver, READY, collisions=walls, avoid_collisions=True).measure()
     walls.build_thin((0, 0.45))
     goal = Reference(swing) if kind == 'trajectory' else Velocity(WAY)
     rig.follower.follow_goal(goal)
@@ -164,7 +158,6 @@ def test_no_aim_leads_into_a_wall(solver, kind):
 
 
 def test_nothing_that_was_asked_for_before_a_stop_begins_after_it(rig):
-    rig.measure()
     beside = pose_beside(rig, READY, [0.0, 0.05, 0.0])
     goal = Velocity(WAY)
     goal.asked_at = 1.0
@@ -181,7 +174,6 @@ def test_nothing_that_was_asked_for_before_a_stop_begins_after_it(rig):
 
 
 def test_nothing_moves_the_arm_after_a_stop_until_it_is_withdrawn(rig):
-    rig.measure()
     beside = pose_beside(rig, READY, [0.0, 0.05, 0.0])
     ends = []
     reservation = Reservation(lambda: 'somebody moves it', ends.append)

@@ -149,7 +149,6 @@ def merged(*sources):
 
 
 def source(rate, q, until=1.0, phase=0.0, path=None):
-    """Return states of an arm that rests, or moves along a path of time."""
     times = 5.0 + phase + np.arange(round(until * rate)) / rate
     return [(t, q + (0.0 if path is None else path(t - 5.0))) for t in times]
 
@@ -179,30 +178,20 @@ def test_two_sources_that_disagree_by_little_are_noticed_within_a_second(rates, 
 
 @pytest.mark.parametrize('off', [0.1, 0.3])
 def test_two_sources_of_an_arm_that_moves_are_noticed(off):
-    def path(t):
-        return np.array([0.3 * np.sin(3.0 * t), 0.5 * np.sin(3.0 * t)])
-
-    one = source(100, np.zeros(2), path=path)
-    two = source(100, np.array([0.0, off]), phase=0.003, path=path)
+    arm = {'path': lambda t: np.array([0.3, 0.5]) * np.sin(3.0 * t)}
+    one, two = (source(100, np.array([0.0, at]), phase=0.06 * at, **arm) for at in (0.0, off))
     assert noticed(merged(one, two)) < 0.5
 
 
 @pytest.mark.parametrize('doubled', [1, 2, 3])
 def test_equal_stamps_and_doubled_messages_hide_no_second_source(doubled):
-    states = [
-        (5.0 + 0.01 * number, np.array([0.0, off]))
-        for number in range(100)
-        for off in (0.0, 0.06)
-        for _ in range(doubled)
-    ]
-    assert noticed(states) < 0.2
+    both = merged(source(100, np.zeros(2)), source(100, np.array([0.0, 0.06])))
+    assert noticed([state for state in both for _ in range(doubled)]) < 0.2
 
 
 def test_a_centimetre_between_two_sources_of_a_sliding_joint_is_noticed():
-    here, there = np.zeros(2), np.array([0.01, 0.0])
-    states = merged(source(100, here), source(100, there, phase=0.004))
-    tolerances = np.array([0.003, 0.025])
-    assert noticed(states, np.array([0.5, 2.0]), tolerances) < 0.2
+    states = merged(source(100, np.zeros(2)), source(100, np.array([0.01, 0.0]), phase=0.004))
+    assert noticed(states, np.array([0.5, 2.0]), np.array([0.003, 0.025])) < 0.2
 
 
 def test_they_are_waited_for_until_only_one_is_left():
@@ -215,9 +204,6 @@ def test_they_are_waited_for_until_only_one_is_left():
     assert not any(alone[:48])
     assert alone[-1]
     assert not monitor.contradictory
-
-
-# What one source may do
 
 
 def as_it_arrives(times, fault, random):
@@ -275,15 +261,14 @@ def test_one_source_is_believed_whatever_happens_to_its_messages(
 @pytest.mark.parametrize('rate', [10, 50, 100, 1000])
 @pytest.mark.parametrize(('frequency', 'amplitude'), [(3, 0.05), (8, 0.012), (20, 0.01)])
 def test_an_arm_that_vibrates_is_believed(rate, frequency, amplitude):
-    def path(t):
-        return amplitude * np.sin(2.0 * np.pi * frequency * t) * np.ones(2)
-
-    assert noticed(source(rate, np.zeros(2), 3.0, path=path)) is None
+    states = source(
+        rate, np.zeros(2), 3.0, path=lambda t: amplitude * np.sin(2.0 * np.pi * frequency * t)
+    )
+    assert noticed(states) is None
 
 
 @pytest.mark.parametrize('rate', [20.0, 50.0, 100.0, 1000.0])
 def test_messages_out_of_order_without_stamps_are_believed(rate):
-    """Pairs of them are exchanged, while the arm moves at full speed."""
     times = 5.0 + np.arange(round(2.0 * rate)) / rate
     order = np.arange(len(times)).reshape(-1, 2)[:, ::-1].ravel()
     states = [(t, JOINT_SPEEDS * (times[k] - 5.0)) for t, k in zip(times, order, strict=True)]
@@ -293,8 +278,7 @@ def test_messages_out_of_order_without_stamps_are_believed(rate):
 def test_other_joints_in_between_are_believed():
     """A gripper tells of itself between the states of the arm, which then are the last ones."""
     arm = source(100, np.zeros(2), 2.0, path=lambda t: JOINT_SPEEDS * t)
-    states = [(when, q) for when, q in arm for _ in range(3)]
-    assert noticed(states) is None
+    assert noticed([state for state in arm for _ in range(3)]) is None
 
 
 def test_a_single_leap_and_one_way_back_are_no_second_source():

@@ -25,6 +25,11 @@ from ik_service.motion.settings import FollowerState
 
 PERIOD = 0.01
 ROUNDING = 1e-9
+MARGIN = ServoSettings().margins[0]
+
+
+def with_joint(q, joint, value):
+    return np.where(np.arange(len(q)) == joint, value, q)
 
 
 @pytest.fixture(params=[(panda, READY), (ur5e, BENT)], ids=['panda', 'ur5e'])
@@ -51,8 +56,7 @@ def test_the_tip_moves_as_asked_and_in_no_other_way(rig, axis, sign):
 
 def test_a_twist_in_the_axes_of_the_tip_turns_with_it(rig):
     approach, start = rig.tip[:3, 2], rig.tip[:3, 3]
-    rig.goal.command(TwistCommand(np.array([0.0, 0.0, 0.05, 0.0, 0.0, 0.6]), turns=True))
-    rig.follower.follow_goal(rig.goal)
+    rig.obey(TwistCommand(np.array([0.0, 0.0, 0.05, 0.0, 0.0, 0.6]), turns=True))
     rig.tick(100)
     moved = rig.tip[:3, 3] - start
     assert moved @ approach > 0.04
@@ -76,8 +80,7 @@ def test_without_a_command_the_arm_stops_within_its_limits_and_stays_at_rest(rig
 
 
 def test_an_old_command_never_moves_the_arm(rig):
-    rig.goal.command(TwistCommand(np.full(6, 0.1)), until=rig.now - 1e-3)
-    rig.follower.follow_goal(rig.goal)
+    rig.obey(TwistCommand(np.full(6, 0.1)), until=rig.now - 1e-3)
     before = rig.q
     rig.tick(100)
     np.testing.assert_array_equal(rig.q, before)
@@ -87,8 +90,7 @@ def test_a_pose_is_gone_to_straight_and_held_for_as_long_as_it_is_asked_for(rig)
     goal = rig.tip @ transform_from_xyz_rpy((0.03, -0.05, 0.02), (0.1, 0.0, -0.2))
     start = rig.tip[:3, 3]
     way = goal[:3, 3] - start
-    rig.goal.command(pose_command(goal, SPEED_UNITS))
-    rig.follower.follow_goal(rig.goal)
+    rig.obey(pose_command(goal, SPEED_UNITS))
     for _ in range(300):
         rig.tick()
         off = rig.tip[:3, 3] - start
@@ -106,8 +108,7 @@ def test_towards_a_pose_neither_speed_is_exceeded_one_is_reached_and_then_the_ar
     settings = ServoSettings(linear=0.1, rotational=0.2)
     rig = ServoRig(ur5e(), BENT, settings)
     goal = rig.tip @ transform_from_xyz_rpy(moved, turned)
-    rig.goal.command(pose_command(goal, settings))
-    rig.follower.follow_goal(rig.goal)
+    rig.obey(pose_command(goal, settings))
     fastest = np.zeros(2)
     for _ in range(400):
         before = rig.tip
@@ -125,7 +126,7 @@ def test_between_the_thresholds_less_and_less_of_a_motion_towards_a_singularity_
     solver, limits = VelocitySolver(chain, settings), ServoRig(chain, BENT).follower.limits
     seen = []
     for wrist in np.linspace(0.1, 0.6, 51):
-        q = np.array([*BENT[:4], wrist, BENT[5]])
+        q = with_joint(BENT, 4, wrist)
         J = chain.jacobian(q)
         U, sizes, _ = np.linalg.svd(J)
         condition, along = sizes[0] / sizes[-1], 0.01 * U[:, -1]
@@ -139,8 +140,7 @@ def test_between_the_thresholds_less_and_less_of_a_motion_towards_a_singularity_
 
 
 def test_a_fast_twist_ends_at_the_margin_of_a_joint_and_not_beyond():
-    start = BENT.copy()
-    start[5] = 2.0 * np.pi - 1.0
+    start = with_joint(BENT, 5, 2.0 * np.pi - 1.0)
     rig = ServoRig(ur5e(), start)
     rig.drive(3.0, 2.5 * rig.chain.jacobian(start)[:, 5])
     assert rig.chain.upper[5] - MARGIN - 1e-3 < rig.q[5] <= rig.chain.upper[5] - MARGIN + 1e-9
@@ -148,8 +148,7 @@ def test_a_fast_twist_ends_at_the_margin_of_a_joint_and_not_beyond():
 
 @pytest.mark.parametrize('wrist', [0.0, 2.0 * np.pi - 0.15])
 def test_a_speed_that_joints_cannot_reach_is_no_warning_of_a_limit_that_they_move_away_from(wrist):
-    start = BENT.copy()
-    start[5] = wrist
+    start = with_joint(BENT, 5, wrist)
     rig = ServoRig(ur5e(), start)
     rig.drive(0.3, -10.0 * rig.chain.jacobian(start)[:, 5])
     assert rig.q[5] < wrist - 0.2
@@ -169,8 +168,7 @@ def test_a_joint_is_driven_alone_and_released_streams_end_without_hold():
 @pytest.mark.parametrize('joint', range(7))
 def test_a_redundant_arm_moves_its_joints_away_from_limits_only_while_it_is_driven(joint):
     chain = panda()
-    start = READY.copy()
-    start[joint] = 0.9 * chain.upper[joint] + 0.1 * chain.lower[joint]
+    start = with_joint(READY, joint, 0.9 * chain.upper[joint] + 0.1 * chain.lower[joint])
     rig = ServoRig(chain, start)
     rig.let_go(2.0)
     rig.send([0.0] * 6, seconds=5.0)
@@ -180,8 +178,7 @@ def test_a_redundant_arm_moves_its_joints_away_from_limits_only_while_it_is_driv
 
 def test_driving_a_redundant_arm_to_and_fro_brings_its_joints_away_from_their_limits():
     chain = panda()
-    start = READY.copy()
-    start[2] = 0.9 * chain.upper[2]
+    start = with_joint(READY, 2, 0.9 * chain.upper[2])
     rig = ServoRig(chain, start)
     tip = rig.tip
     for _ in range(5):
@@ -193,8 +190,7 @@ def test_driving_a_redundant_arm_to_and_fro_brings_its_joints_away_from_their_li
 
 def test_the_other_joints_take_over_from_one_that_is_at_its_limit():
     chain = panda()
-    start = READY.copy()
-    start[0] = chain.upper[0] - ServoSettings().margins_of(chain)[0]
+    start = with_joint(READY, 0, chain.upper[0] - MARGIN)
     rig = ServoRig(chain, start)
     moved = rig.drive(1.0, [-0.05, 0.0, 0.0, 0.0, 0.0, 0.0])
     assert moved[0] < -0.035
@@ -212,7 +208,6 @@ class Uneven:
         self.solver = VelocitySolver(chain, ServoSettings())
 
     def postures(self, count):
-        """Yield postures (n,) away from limits and singularities."""
         range_ = self.chain.upper - self.chain.lower
         while count:
             q = self.chain.mid_range() + self.random.uniform(-0.3, 0.3, self.chain.n) * range_
@@ -278,9 +273,6 @@ def test_a_large_change_of_the_self_motion_does_not_turn_the_tip_off_its_directi
         assert np.linalg.norm(moved / np.linalg.norm(moved) - twist / np.linalg.norm(twist)) < 1e-9
 
 
-MARGIN = ServoSettings().margins[0]
-
-
 @pytest.mark.parametrize('scaling', [0.3, 1.0])
 @pytest.mark.parametrize('side', [1.0, -1.0])
 def test_a_joint_that_is_driven_stops_at_its_margin_and_may_leave_it(scaling, side):
@@ -299,9 +291,7 @@ def test_a_joint_that_is_driven_stops_at_its_margin_and_may_leave_it(scaling, si
 
 def test_a_straight_motion_stops_as_a_whole_where_a_joint_has_to():
     chain = ur5e()
-    start = BENT.copy()
-    start[5] = chain.upper[5] - MARGIN - 0.2
-    rig = ServoRig(chain, start)
+    rig = ServoRig(chain, with_joint(BENT, 5, chain.upper[5] - MARGIN - 0.2))
     axis = rig.tip[:3, 2]
     rig.drive(4.0, [0.0, 0.0, 0.0, *(0.3 * axis)])
     assert rig.q[5] == pytest.approx(chain.upper[5] - MARGIN, abs=1e-3)
@@ -315,8 +305,7 @@ def test_a_straight_motion_stops_as_a_whole_where_a_joint_has_to():
 @pytest.mark.parametrize('joint', [0, 1])
 def test_a_joint_within_its_margin_stops_no_motion_that_needs_it_not(joint, side):
     chain = ur5e()
-    start = BENT.copy()
-    start[joint] = side * (chain.upper[joint] - 0.5 * MARGIN)
+    start = with_joint(BENT, joint, side * (chain.upper[joint] - 0.5 * MARGIN))
     rig = ServoRig(chain, start)
     rig.drive(1.0, [0.0, 0.0, 0.0, *(0.3 * rig.tip[:3, 2])])  # by the last joint alone
     assert rig.q[5] - start[5] > 0.2
@@ -325,8 +314,7 @@ def test_a_joint_within_its_margin_stops_no_motion_that_needs_it_not(joint, side
 
 def test_from_within_its_margin_a_joint_may_only_come_back():
     chain = panda()
-    start = 0.5 * (chain.lower + chain.upper)
-    start[3] = chain.upper[3] - 0.02
+    start = with_joint(chain.mid_range(), 3, chain.upper[3] - 0.02)
     rig = ServoRig(chain, start)
     rig.drive(1.0, joints={'panda_joint4': 1.0})
     np.testing.assert_array_equal(rig.q, start)
@@ -384,18 +372,20 @@ def test_hostile_commands_never_move_a_joint_beyond_its_limits(arm):
 UNITLESS = ServoSettings(linear=0.4, rotational=0.8, joint=0.5)
 
 
-def test_a_unitless_twist_is_a_share_of_the_scales_and_one_in_speed_units_a_speed():
-    twist = np.array([0.5, 0.0, -1.0, 0.0, 1.0, 0.0])
-    command, note = twist_command(twist, UNITLESS)
-    np.testing.assert_allclose(command.twist, [0.2, 0.0, -0.4, 0.0, 0.8, 0.0])
-    assert not note
-    np.testing.assert_array_equal(twist_command(twist, SPEED_UNITS)[0].twist, twist)
-
-
-def test_beyond_one_a_unitless_command_keeps_its_direction_and_is_brought_to_one():
-    command, note = twist_command(np.array([0.0, 3.0, -1.5, 0.0, 0.0, 0.0]), UNITLESS)
-    np.testing.assert_allclose(command.twist, [0.0, 0.4, -0.2, 0.0, 0.0, 0.0])
-    assert "'linear.y' is 3" in note
+@pytest.mark.parametrize(
+    ('asked', 'speeds', 'named'),
+    [
+        ([0.5, 0.0, -1.0, 0.0, 1.0, 0.0], [0.2, 0.0, -0.4, 0.0, 0.8, 0.0], ''),
+        ([0.0, 3.0, -1.5, 0.0, 0.0, 0.0], [0.0, 0.4, -0.2, 0.0, 0.0, 0.0], "'linear.y' is 3"),
+    ],
+)
+def test_a_unitless_twist_is_a_share_of_the_scales_up_to_one(asked, speeds, named):
+    command, note = twist_command(np.array(asked), UNITLESS)
+    np.testing.assert_allclose(command.twist, speeds)
+    assert named in note
+    assert bool(note) == bool(named)
+    in_units = twist_command(0.5 * np.array(asked), SPEED_UNITS)[0].twist
+    np.testing.assert_array_equal(in_units, 0.5 * np.array(asked))
 
 
 @pytest.mark.parametrize('R', [2 * np.eye(3), np.diag([1, 1, -1]), np.eye(4), 'x'])
@@ -458,9 +448,8 @@ def test_margins_are_one_or_one_for_each_joint_and_leave_room_between_them():
 
 
 STRETCHED = np.array([0.3, -1.2, 0.0, -1.9, -1.57, 0.0])
-NEARLY_STRETCHED = np.array([0.3, -1.2, 0.05, -1.9, -1.57, 0.0])
+NEARLY_STRETCHED = with_joint(STRETCHED, 2, 0.05)
 WRIST = np.array([0.3, -1.2, 1.6, -1.9, 0.0, 0.0])
-SETTINGS = ServoSettings(unitless=False)
 
 
 def condition(rig):
@@ -489,7 +478,7 @@ def test_towards_a_stretched_arm_the_motion_fades_before_the_singularity(scaling
         codes.append(rig.goal.status.code)
     assert ServoCode.DECELERATE_FOR_APPROACHING_SINGULARITY in codes
     assert codes[-1] is ServoCode.HALT_FOR_SINGULARITY
-    assert SETTINGS.lower_threshold < condition(rig) < 4 * SETTINGS.hard_stop
+    assert SPEED_UNITS.lower_threshold < condition(rig) < 4 * SPEED_UNITS.hard_stop
     assert rig.q[2] > 0.1, 'the elbow has not passed the singularity'
 
 
@@ -501,7 +490,7 @@ def test_out_of_a_stretched_arm_the_tip_goes_where_it_is_asked(start, elbow):
     before = condition(rig)
     rig.drive(0.5, along(inwards, 0.1))
     moved = rig.drive(1.0, along(inwards, 0.1))
-    assert condition(rig) < SETTINGS.lower_threshold < before
+    assert condition(rig) < SPEED_UNITS.lower_threshold < before
     assert 0.095 < moved @ inwards < 0.101, 'full speed'
     assert np.linalg.norm(moved - inwards * (moved @ inwards)) < 2e-3
 
@@ -535,7 +524,6 @@ def test_a_twist_in_the_lost_direction_of_a_wrist_makes_no_joint_fast():
 @pytest.mark.parametrize('seed', range(2))
 @pytest.mark.parametrize('arm', [panda, ur5e])
 def test_from_wherever_a_direction_has_led_its_opposite_leads_back(arm, seed):
-    """Drive into whatever comes, then the other way: the tip must follow at once."""
     chain, random = arm(), np.random.default_rng(seed)
     middle = 0.5 * (np.maximum(chain.lower, -2.5) + np.minimum(chain.upper, 2.5))
     rig = ServoRig(chain, middle + random.uniform(-0.3, 0.3, chain.n), velocity_scaling=1.0)

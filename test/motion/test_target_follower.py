@@ -4,8 +4,8 @@ import threading
 
 import numpy as np
 import pytest
-from support.chains import arm_path, ARM_TIPS
-from support.motion.rigs import pose_beside, RATE, READY, Rig
+from support.chains import ARM_TIPS, joint_xml, limit_xml, robot_xml
+from support.motion.rigs import panda_on_lift, pose_beside, RATE, READY, Rig
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
@@ -57,7 +57,8 @@ def test_does_nothing_without_a_target(rig):
     assert rig.follower.result is None
 
 
-def test_waits_for_a_joint_state_and_starts_there(solver, rig):
+def test_waits_for_a_joint_state_and_starts_there(solver):
+    rig = Rig(solver, READY)
     far_from_middle = READY + np.array([0.9, 0.3, 0.2, 0.3, 0.1, 0.2, -0.4])
     target = pose_beside(solver, far_from_middle, [0.05, 0.0, 0.0])
     from_middle = rig.follower.set_target(target)
@@ -85,8 +86,7 @@ def test_reaches_the_target_and_holds_it(solver, rig):
 
 
 def test_commands_are_read_only(solver, rig):
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, [0.0, 0.0, 0.1]))
+    rig.go([0.0, 0.0, 0.1])
     command = rig.tick()
     for array in (command.q, command.velocity):
         with pytest.raises(ValueError, match='read-only'):
@@ -94,7 +94,6 @@ def test_commands_are_read_only(solver, rig):
 
 
 def test_goes_to_the_nearest_pose_of_a_target_out_of_reach(solver, rig):
-    rig.measure()
     target = pose_beside(solver, READY, [2.0, 0.0, 0.5])
     result = rig.follower.set_target(target)
     assert not result.success
@@ -110,7 +109,6 @@ def test_goes_to_the_nearest_pose_of_a_target_out_of_reach(solver, rig):
 
 
 def test_a_bad_target_is_refused_and_the_old_one_followed(solver, rig):
-    rig.measure()
     good = rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.0, 0.0]))
     bad = np.eye(4)
     bad[0, 3] = np.nan
@@ -127,8 +125,7 @@ def test_a_bad_state_is_refused(rig, q):
 
 
 def test_a_state_without_a_time_is_refused_and_cannot_hide_that_states_end(solver, rig):
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.1, 0.1]))
+    rig.go([0.1, 0.1, 0.1])
     rig.tick(10)
     for time in (np.nan, np.inf, 'now'):
         with pytest.raises(ArgumentError, match='now: has to be a time in seconds'):
@@ -138,8 +135,7 @@ def test_a_state_without_a_time_is_refused_and_cannot_hide_that_states_end(solve
 
 
 def test_a_tick_without_a_time_is_refused_and_the_motion_goes_on(solver, rig):
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.1, 0.1]))
+    rig.go([0.1, 0.1, 0.1])
     rig.tick(10)
     with pytest.raises(ArgumentError, match='now: has to be a time in seconds, not nan'):
         rig.follower.tick(np.nan)
@@ -157,8 +153,7 @@ def test_a_tick_without_a_time_is_refused_and_the_motion_goes_on(solver, rig):
     ],
 )
 def test_a_target_whose_motion_cannot_be_is_refused_by_name(solver, rig, wrong):
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, [0.0, 0.0, 0.1]))
+    rig.go([0.0, 0.0, 0.1])
     before = rig.follower.goal
     with pytest.raises(ArgumentError, match=f'^{next(iter(wrong))}: has to be '):
         rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.1, 0.1]), **wrong)
@@ -166,8 +161,6 @@ def test_a_target_whose_motion_cannot_be_is_refused_by_name(solver, rig, wrong):
 
 
 def test_a_smooth_path_makes_a_smooth_motion_also_beyond_the_reach(solver, rig):
-    """A circle that leaves the reach and comes back: the arm never changes configuration."""
-    rig.measure()
     goals = []
     for angle in np.linspace(0.0, 2.0 * np.pi, 400):
         offset = [0.35 * (1.0 - np.cos(angle)), 0.4 * np.sin(angle), 0.0]
@@ -181,9 +174,8 @@ def test_a_smooth_path_makes_a_smooth_motion_also_beyond_the_reach(solver, rig):
     assert np.quantile(moves, 0.98) < 0.15
 
 
-def test_a_state_outside_the_limits_is_where_commands_start(solver, rig):
-    chain = solver.chain
-    rig.q = READY.copy()
+def test_a_state_outside_the_limits_is_where_commands_start(solver):
+    chain, rig = solver.chain, Rig(solver, READY)
     rig.q[3] = chain.upper[3] + 0.02
     start = rig.q
     rig.measure()
@@ -197,22 +189,17 @@ def test_a_state_outside_the_limits_is_where_commands_start(solver, rig):
     assert not outside[-1].any()
 
 
-ODD_ARM = """<robot name="odd">
-  <link name="base"/><link name="a"/><link name="b"/><link name="c"/><link name="tip"/>
-  <joint name="turn" type="continuous">
-    <parent link="base"/><child link="a"/><axis xyz="0 0 1"/></joint>
-  <joint name="slide" type="prismatic"><parent link="a"/><child link="b"/>
-    <axis xyz="0 0 1"/><limit lower="-1" upper="1" {slide} effort="1"/></joint>
-  <joint name="bend" type="revolute"><parent link="b"/><child link="c"/>
-    <origin xyz="0.5 0 0"/><axis xyz="0 1 0"/>
-    <limit lower="-2" upper="2" velocity="1" effort="1"/></joint>
-  <joint name="end" type="fixed"><parent link="c"/><child link="tip"/>
-    <origin xyz="0.4 0 0"/></joint>
-</robot>"""
-
-
 def odd_rig(slide, start=(0.0, 0.0, 0.0)):
-    chain = iks.Robot.from_urdf(ODD_ARM.format(slide=slide)).chain()
+    sliding = f'<limit lower="-1" upper="1" {slide} effort="1"/>'
+    joints = [
+        joint_xml('turn', 'continuous', 'base', 'a'),
+        joint_xml('slide', 'prismatic', 'a', 'b', inner=sliding),
+        joint_xml(
+            'bend', 'revolute', 'b', 'c', (0.5, 0, 0), axis=(0, 1, 0), inner=limit_xml(-2, 2)
+        ),
+        joint_xml('end', 'fixed', 'c', 'tip', (0.4, 0, 0)),
+    ]
+    chain = iks.Robot.from_urdf(robot_xml(('base', *'abc', 'tip'), joints)).chain()
     return Rig(iks.Solver(chain), start), chain
 
 
@@ -246,11 +233,7 @@ def test_a_joint_with_velocity_limit_zero_stays_and_the_state_says_so():
 @pytest.mark.parametrize('velocity', [0.0, 1e-4])
 def test_the_others_reach_the_targets_of_a_joint_that_does_not_move(velocity):
     """Its noise is neither motion nor lag, nor a distance from the target."""
-    lift = f"""<link name="floor"/><joint name="lift" type="prismatic"><parent link="floor"/>
-      <child link="panda_link0"/><axis xyz="0 0 1"/>
-      <limit lower="-0.5" upper="0.5" velocity="{velocity}" effort="1"/></joint></robot>"""
-    text = arm_path('panda').read_text().replace('</robot>', lift)
-    chain = iks.Robot.from_urdf(text).chain('floor', 'panda_hand_tcp')
+    chain = panda_on_lift(velocity)
     rig, random = Rig(iks.Solver(chain), np.append(0.2, READY)), np.random.default_rng(5)
     at_lift = np.eye(8)[0]
 
@@ -290,8 +273,24 @@ def test_a_driver_may_wrap_a_continuous_joint():
     assert last[0] == pytest.approx(3.5, abs=1e-4)
 
 
-def start_after(*states):
-    """Return where a continuous joint starts, after states of it: positions, counts, intervals."""
+STILL, SEAM = (0.0, 30, 0.01), [(np.pi - 0.001, 1, 0.5), (0.001 - np.pi, 1, 0.5)] * 5
+AFTER = {  # states of a continuous joint: positions, counts, intervals; and where it starts then
+    'turned while none came': ([STILL, (0.0, 1, 5.0), (4.0, 60, 0.01)], 4.0, 1e-6),
+    'of two sources one stays': (
+        [(0.0, 1, 0.01), (4.0, 1, 0.01)] * 20 + [(4.0, 100, 0.01)], 4.0, 1e-6,
+    ),
+    **{
+        f'wrong ones: {lies}': (
+            [STILL, *((lie, 3, 0.01) for lie in lies), (0.0, 100, 0.01)], 0.0, 1e-12,
+        )
+        for lies in ((2.0, 4.0, 6.0), (3.0, 6.1), (6.0, 9.0))
+    },
+    'wrapped at the seam': ([(3.1, 30, 0.01), *SEAM, (3.141, 30, 0.01)], 3.141, 0.01),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(('states', 'start', 'tolerance'), AFTER.values(), ids=AFTER)
+def test_a_continuous_joint_starts_on_the_turn_on_which_it_is(states, start, tolerance):
     rig, chain = odd_rig('velocity="1"')
     for position, count, interval in states:
         rig.q[0] = position
@@ -300,33 +299,12 @@ def start_after(*states):
             rig.now += interval
             assert rig.follower.tick(rig.now) is None
     rig.follower.set_target(chain.forward(np.add(rig.q, [0.1, 0.0, 0.1])))
-    return rig.tick_until(FollowerState.FOLLOWING).q[0]
-
-
-def test_a_continuous_joint_that_turns_while_no_state_comes_starts_where_it_is():
-    assert start_after((0.0, 30, 0.01), (0.0, 1, 5.0), (4.0, 60, 0.01)) == pytest.approx(4.0)
-
-
-def test_of_two_contradictory_sources_the_turn_of_the_one_that_stays_counts():
-    both = [(0.0, 1, 0.01), (4.0, 1, 0.01)] * 20
-    assert start_after(*both, (4.0, 100, 0.01)) == pytest.approx(4.0)
-
-
-@pytest.mark.parametrize('lies', [(2.0, 4.0, 6.0), (3.0, 6.1), (6.0, 9.0)])
-def test_wrong_states_do_not_lead_a_continuous_joint_to_another_turn(lies):
-    wrong = [(lie, 3, 0.01) for lie in lies]
-    assert start_after((0.0, 30, 0.01), *wrong, (0.0, 100, 0.01)) == pytest.approx(0.0)
-
-
-def test_a_driver_may_wrap_a_continuous_joint_that_rests_at_the_seam():
-    seam = [(np.pi - 0.001, 1, 0.5), (0.001 - np.pi, 1, 0.5)] * 5
-    assert start_after((3.1, 30, 0.01), *seam, (3.141, 30, 0.01)) == pytest.approx(3.141, abs=0.01)
+    first = rig.tick_until(FollowerState.FOLLOWING).q[0]
+    assert first == pytest.approx(start, abs=tolerance)
 
 
 def test_a_change_of_the_speed_ramps(solver, rig):
-    """Slowing down takes the acceleration time, from then on the new bound holds."""
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, [-0.1, 0.45, 0.1]))
+    rig.go([-0.1, 0.45, 0.1])
     rig.tick(30)
     gentle = solver.chain.velocity / (rig.follower.settings.acceleration_time * RATE)
     for scaling in (0.1, 0.0, 1.0, 0.3):
@@ -376,7 +354,6 @@ def test_a_follower_needs_the_solver_of_a_chain(solver):
 
 
 def test_another_solver_of_the_chain_goes_on_and_one_of_another_chain_is_refused(solver, rig):
-    rig.measure()
     target = pose_beside(solver, READY, [0.1, 0.2, 0.1])
     rig.follower.set_target(target)
     rig.tick(20)
@@ -388,45 +365,41 @@ def test_another_solver_of_the_chain_goes_on_and_one_of_another_chain_is_refused
     assert rig.tick() is not None
 
 
-class SlowSolver:
-    """Stands in for NearbySolver.solve, and waits for permission to answer."""
-
-    def __init__(self, monkeypatch):
-        self.entered, self.allowed = threading.Event(), threading.Event()
-        solve = NearbySolver.solve
-
-        def slow(nearby, target, seeds):
-            self.entered.set()
-            assert self.allowed.wait(60.0)
-            return solve(nearby, target, seeds)
-
-        monkeypatch.setattr(NearbySolver, 'solve', slow)
-
-
-def test_a_slow_solve_never_delays_a_tick(solver, rig, monkeypatch):
+@pytest.fixture
+def slowly(solver, rig, monkeypatch):
+    """Target of a solve that has begun, and a call that lets it go on and waits for its end."""
     rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.2, 0.1]))
-    slow = SlowSolver(monkeypatch)
-    target = pose_beside(solver, READY, [0.0, -0.2, 0.0])
-    thread = threading.Thread(target=rig.follower.set_target, args=[target])
-    thread.start()
-    assert slow.entered.wait(60.0)
+    entered, allowed = threading.Event(), threading.Event()
+    solve = NearbySolver.solve
+
+    def slow(nearby, target, seeds):
+        entered.set()
+        assert allowed.wait(60.0)
+        return solve(nearby, target, seeds)
+
+    def begin():
+        monkeypatch.setattr(NearbySolver, 'solve', slow)
+        target = pose_beside(solver, READY, [0.0, -0.2, 0.0])
+        thread = threading.Thread(target=rig.follower.set_target, args=[target])
+        thread.start()
+        assert entered.wait(60.0)
+        return target, lambda: allowed.set() or thread.join(60.0)
+
+    return begin
+
+
+def test_a_slow_solve_never_delays_a_tick(solver, rig, slowly):
+    rig.go([0.1, 0.2, 0.1])
+    target, finish = slowly()
     assert rig.tick(20) is not None, 'the old target is followed meanwhile'
-    slow.allowed.set()
-    thread.join(60.0)
+    finish()
     rig.tick_until(FollowerState.REACHED)
     assert np.abs(solver.chain.forward(rig.q) - target).max() < 1e-4
 
 
-def test_stop_wins_over_a_solve_that_is_under_way(solver, rig, monkeypatch):
-    rig.measure()
-    slow = SlowSolver(monkeypatch)
-    target = pose_beside(solver, READY, [0.0, -0.2, 0.0])
-    thread = threading.Thread(target=rig.follower.set_target, args=[target])
-    thread.start()
-    assert slow.entered.wait(60.0)
+def test_stop_wins_over_a_solve_that_is_under_way(rig, slowly):
+    _, finish = slowly()
     rig.follower.stop()
-    slow.allowed.set()
-    thread.join(60.0)
+    finish()
     assert rig.tick(5) is None
     assert rig.follower.state is FollowerState.IDLE

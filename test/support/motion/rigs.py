@@ -3,9 +3,10 @@
 from functools import lru_cache
 
 import numpy as np
-from support.chains import arm
+from support.chains import arm, arm_path
 
 import ik_service as iks
+from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.goal import MotionGoal, Step
 from ik_service.motion.playback import fitted, TrajectoryGoal
 from ik_service.motion.servo.commands import joint_command, ServoSettings, twist_command
@@ -17,9 +18,27 @@ RATE = 100.0
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 
+LIFT = """<link name="floor"/>
+<joint name="lift" type="prismatic"><parent link="floor"/><child link="panda_link0"/>
+  <axis xyz="0 0 1"/><limit lower="-0.5" upper="0.5" velocity="{velocity}" effort="1"/></joint>
+</robot>"""
+
+
+def free_limits(**more):
+    """Limits of two joints that may go anywhere, at 1 rad/s, which they reach in 0.5 s."""
+    free = np.full(2, np.inf)
+    return MotionLimits(-free, free, np.full(2, 2.0), 0.5, np.full(2, 2.0), **more)
+
+
 @lru_cache
 def panda_solver():
     return iks.Solver(arm('panda'))
+
+
+def panda_on_lift(velocity):
+    """Chain of a lift that is as fast as given [m/s], and the Panda on it."""
+    text = arm_path('panda').read_text().replace('</robot>', LIFT.format(velocity=velocity))
+    return iks.Robot.from_urdf(text).chain('floor', 'panda_hand_tcp')
 
 
 class Others(OtherCommanders):
@@ -56,6 +75,13 @@ class Rig:
 
     def measure(self):
         self.follower.set_measured(self.q, self.now)
+        return self
+
+    def go(self, offset):
+        """Measure, and send a target beside the ready posture; return itself."""
+        self.measure()
+        self.follower.set_target(pose_beside(self, READY, offset))
+        return self
 
     def tick(self, count=1, measured=True, moves=True):
         """Run ticks; return the last command."""
@@ -99,6 +125,16 @@ class Rig:
         assert (np.abs(velocity) <= limit * (1.0 + 1e-9)).all()
         change = np.abs(np.diff(velocity, axis=0))
         assert (change <= limit / acceleration_time / self.rate * (1.0 + 1e-6)).all()
+
+    def assert_gentle(self, scaling=1.0):
+        """Check that no command jumps, from the ready posture at rest on, and no speed does."""
+        velocity = self.chain.velocity * scaling
+        path = np.array([READY, *self.path])
+        assert (np.abs(np.diff(path, axis=0)) <= velocity / self.rate * (1.0 + 1e-9)).all()
+        speeds = np.array([np.zeros(7), *(command.velocity for command in self.commands)])
+        most = velocity / (0.2 * self.rate) * (1.0 + 1e-9)
+        assert (np.abs(np.diff(speeds, axis=0)) <= most).all()
+        assert self.follower.violations == 0
 
 
 def pose_beside(solver, q, offset):
@@ -240,7 +276,11 @@ class ServoRig(Rig):
             command, _ = twist_command(np.array(twist, dtype=float), self.settings)
         else:
             command, _ = joint_command(joints, self.settings, self.chain)
-        self.goal.command(command, self.now + seconds)
+        self.obey(command, self.now + seconds)
+
+    def obey(self, command, *until, **more):
+        """Give a command, and follow it."""
+        self.goal.command(command, *until, **more)
         if self.goal.end is not None:
             self.goal.end = None
         self.follower.follow_goal(self.goal)
