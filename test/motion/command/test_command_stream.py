@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.motion.rigs import Playing, READY, Rig
+from support.motion.rigs import free_limits, Playing, READY, Rig
 
 import ik_service as iks
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
@@ -98,12 +98,6 @@ def test_after_a_late_command_an_arm_is_no_slower_than_its_braking_makes_it():
     assert gate.speed[0] == pytest.approx(0.25)
 
 
-def hostile(random, n):
-    """Numbers of which some are not finite, or far too large."""
-    odd = random.choice([np.nan, np.inf, -np.inf, 1e300, -1e300, 0.0], n)
-    return np.where(random.random(n) < 0.3, odd, random.uniform(-3.0, 3.0, n))
-
-
 @pytest.mark.parametrize('seed', range(5))
 def test_any_input_gives_bounded_commands(seed):
     random, gate, now = np.random.default_rng(seed), begun(), 10.0 - PERIOD
@@ -115,7 +109,9 @@ def test_any_input_gives_bounded_commands(seed):
         before = now
         now += random.choice([0.0, 1e-5, 0.0007, 0.01, 0.3, 2.0])
         moving = gate.speed.any()
-        q, _ = gate.admit(hostile(random, 4), limits, now, period)
+        odd = random.choice([np.nan, np.inf, -np.inf, 1e300, -1e300, 0.0], 4)
+        wanted = np.where(random.random(4) < 0.3, odd, random.uniform(-3.0, 3.0, 4))
+        q, _ = gate.admit(wanted, limits, now, period)
         passed = min(now - before, period)
         braking = max(braking if moving else 0.0, float(limits.braking.max()))
         if passed <= 0.0:
@@ -129,9 +125,7 @@ def test_any_input_gives_bounded_commands(seed):
         last, speed = q, np.append(new, 0.0)
 
 
-LIMITS = MotionLimits(
-    np.full(2, -np.inf), np.full(2, np.inf), np.full(2, 2.0), 0.5, np.full(2, 2.0)
-)
+LIMITS = free_limits()
 MOST = 0.04  # change in a tick of 10 ms [rad/s]
 
 
@@ -260,23 +254,20 @@ def test_after_somebody_else_has_taken_over_a_stream_begins_where_the_arm_is():
     assert stream.gate.counts.total == 0
 
 
-SENT_FROM = np.array([0.0, -1.2, 1.2, -1.2, -1.2, 0.0])
 UNNOTICED = 0.1  # share of a period by which sending may take longer
 
 
-def jog(ur5e, delay, rate, seconds, asked=1.0):
+def jog(ur5e, delay, rate, seconds):
     """
-    Jog the first joint.
+    Jog the first joint; return when the commands were sent (k,) [s], and where they lead [rad].
 
     :param delay: how long it takes to send the command of a number [s].
-    :param asked: share of the speed of a jog.
-    :returns: when the commands (k,) have been sent [s], and where they lead [rad].
     """
     settings = ServoSettings()
     follower, goal = TargetFollower(Solver(ur5e), rate=rate), ServoGoal(ur5e, settings)
-    command, _ = joint_command({ur5e.joint_names[0]: asked}, settings, ur5e)
+    command, _ = joint_command({ur5e.joint_names[0]: 1.0}, settings, ur5e)
     goal.command(command, until=seconds + 1.0)
-    measured, sent, places = SENT_FROM, [], []
+    measured, sent, places = np.array([0.0, -1.2, 1.2, -1.2, -1.2, 0.0]), [], []
     follower.set_measured(measured, 0.0)
     follower.follow_goal(goal)
     for k in range(round(seconds * rate)):
@@ -318,21 +309,14 @@ def test_no_step_is_longer_than_the_time_since_the_command_before_has_arrived(ur
         return usual + (random.uniform(0.0, 0.9 * period) if random.random() < 0.2 else 0.0)
 
     sent, places = jog(ur5e, delay, rate, 1.0)
-    fastest = 0.5 + 1e-9
-    assert (np.diff(places) <= fastest * (np.diff(sent) + UNNOTICED * period)).all()
+    assert (np.diff(places) <= (0.5 + 1e-9) * (np.diff(sent) + UNNOTICED * period)).all()
 
 
 @pytest.mark.parametrize('seed', range(3))
 def test_what_a_step_had_too_much_as_sending_was_quick_is_taken_from_the_next_one(ur5e, seed):
-    random, period = np.random.default_rng(seed), 0.01
-    level = [0.0]
-
-    def delay(k):
-        if k % 25 == 0:
-            level[0] = random.uniform(0.0, 0.5) * period
-        return level[0]
-
-    sent, places = jog(ur5e, delay, 100.0, 2.0)
+    period = 0.01
+    levels = np.random.default_rng(seed).uniform(0.0, 0.5 * period, 8)
+    sent, places = jog(ur5e, lambda k: levels[k // 25], 100.0, 2.0)
     more = np.diff(places) / 0.5 - np.diff(sent)  # time that the steps had too much [s]
     too_much = more[:-1] > UNNOTICED * period
     assert too_much.any()

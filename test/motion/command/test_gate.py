@@ -101,10 +101,8 @@ def test_anything_else_is_refused_with_the_reason(motion, reason):
 
 def test_a_limit_that_is_crossed_only_between_two_points_is_seen():
     """There and back within one segment: both points are inside."""
-    times = np.array([NOW - 0.1, NOW + 0.9, NOW + 1.5])
-    positions, velocities = np.array([[0.9, 0.0], [0.9, 0.0], [0.9, 0.0]]), np.zeros((3, 2))
-    velocities[0, 0], velocities[1, 0] = 0.6, -0.6
-    velocities[1, 0] = 0.0
+    times, positions = NOW + np.array([-0.1, 0.9, 1.5]), np.tile([0.9, 0.0], (3, 1))
+    velocities = np.array([[0.6, 0.0], [0.0, 0.0], [0.0, 0.0]])
     motion = CubicMotion.of(times, positions, velocities)
     spline = CubicHermiteSpline(times, positions, velocities)
     assert spline(np.linspace(*times[[0, -1]], 1000)).max() < 1.0 < 0.9 + 0.6
@@ -157,8 +155,7 @@ def test_a_motion_whose_acceleration_changes_within_the_jerk_passes():
 
 def test_one_that_changes_it_faster_or_at_once_is_refused_where_the_jerk_is_limited():
     for motion in (smooth(jerk=41.4), ramp(), along([-0.1, 0.1], [0.1, 0.0])):
-        gate = TrajectoryGate()
-        assert gate.admit(motion, BOUNDS, NOW)
+        assert TrajectoryGate().admit(motion, BOUNDS, NOW)
         gate = TrajectoryGate()
         assert not gate.admit(motion, SMOOTH, NOW)
         assert 'acceleration changes faster' in gate.reason
@@ -239,8 +236,8 @@ def test_a_motion_begins_elsewhere_only_after_a_rest():
 
 
 def test_limits_that_are_tightened_are_reached_along_a_motion_that_the_old_ones_allow():
-    gate, slow = TrajectoryGate(), replace(BOUNDS, velocity=np.array([0.1, 0.1]))
-    slow = replace(slow, acceleration=np.array([0.5, 0.5]))
+    gate = TrajectoryGate()
+    slow = replace(BOUNDS, velocity=np.full(2, 0.1), acceleration=np.full(2, 0.5))
     assert gate.admit(ramp(coast=0.2), BOUNDS, NOW)
     assert gate.admit(ramp(coast=0.2), slow, NOW + 0.01), 'it still moves as it was told before'
     assert not gate.admit(along([-0.05, 0.1, 0.15, 0.6], [1.0, 1.0, 1.2, 0.0]), slow, NOW + 0.02)
@@ -272,19 +269,15 @@ def test_what_was_not_sent_is_not_executed():
     assert gate.admit(ramp(start=0.3), BOUNDS, NOW + 0.01)
 
 
-def test_a_trajectory_is_late_when_the_controller_has_gone_on_without_it():
+def test_a_trajectory_is_late_when_the_controller_has_gone_on_without_it_or_it_is_over():
     gate = TrajectoryGate()
     assert gate.admit(ramp(), BOUNDS, NOW)
-    longer = ramp(coast=0.15)
-    assert gate.admit(longer, BOUNDS, NOW - 0.01)
+    assert gate.admit(ramp(coast=0.15), BOUNDS, NOW - 0.01)
     assert not gate.is_late(NOW - 0.01)
     assert gate.is_late(NOW + 0.1)
-
-
-def test_a_trajectory_that_is_over_is_late_even_where_it_leads_nowhere():
-    gate, resting_there = TrajectoryGate(), resting(np.zeros(2), NOW - 0.5)
+    gate, nowhere = TrajectoryGate(), resting(np.zeros(2), NOW - 0.5)
     gate.begin(np.zeros(2), NOW)
-    assert gate.admit(resting_there, BOUNDS, NOW)
+    assert gate.admit(nowhere, BOUNDS, NOW)
     assert not gate.is_late(NOW + 0.4)
     assert gate.is_late(NOW + 0.5)
 

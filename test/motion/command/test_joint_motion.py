@@ -9,8 +9,6 @@ from ik_service.motion.command.motion_limits import MotionLimits
 LOWER = np.array([-1.0, -2.0, -np.inf, 0.0])
 UPPER = np.array([1.0, 2.0, np.inf, 0.3])
 VELOCITY = np.array([2.0, 0.5, 3.0, 0.05])
-
-
 DT = 0.01
 
 
@@ -20,7 +18,6 @@ def limits_of(acceleration_time=0.2, velocity=VELOCITY, scaling=1.0):
 
 
 def run_to(motion, goal, limits, most=100_000, dt=DT):
-    """Move until the command rests at the goal; return the commands."""
     path = [motion.q]
     while len(path) < most:
         motion.move(goal, limits, dt)
@@ -30,15 +27,12 @@ def run_to(motion, goal, limits, most=100_000, dt=DT):
     raise AssertionError(f'not at the goal, but {goal - motion.q} away')
 
 
-def test_starts_at_rest_where_it_is():
-    motion = JointMotion(np.array([0.1, 0.2, 0.3, 0.1]))
-    assert motion.at_rest
-    assert motion.q.tolist() == [0.1, 0.2, 0.3, 0.1]
-
-
 def test_goes_in_a_straight_line_and_all_joints_arrive_together():
     start, goal = np.array([0.0, 0.0, 0.0, 0.1]), np.array([0.9, -1.5, 7.0, 0.2])
-    path = run_to(JointMotion(start), goal, limits_of())
+    motion = JointMotion(start)
+    assert motion.at_rest
+    path = run_to(motion, goal, limits_of())
+    assert path[0].tolist() == start.tolist()
     share = (path - start) / (goal - start)
     assert np.ptp(share, axis=1).max() < 1e-12
     assert (np.diff(share[:, 0])[:-1] > 0.0).all(), 'no stop on the way, no turning back'
@@ -75,15 +69,13 @@ def test_bounds_hold_whatever_the_goals_and_the_lengths_of_the_ticks(period, acc
             motion.move(goal, limits, dt)
             assert (np.abs(motion.q - before) <= VELOCITY * dt).all()
             assert ((motion.q >= LOWER) & (motion.q <= UPPER)).all()
-            assert np.abs(motion.speed - last).max() <= limits.acceleration.max() * dt * (
-                1.0 + 1e-9
-            )
+            most = limits.acceleration.max() * dt * (1.0 + 1e-9)
+            assert np.abs(motion.speed - last).max() <= most
             last = motion.speed
 
 
 @pytest.mark.parametrize('scaling', [0.0, 0.3, 1.0])
 def test_speed_changes_are_bounded_also_when_the_limits_change_under_way(scaling):
-    """The slow-down is the one that was in force when the speed was built up, and no faster."""
     motion, limits = JointMotion(np.zeros(4)), limits_of(acceleration_time=0.5)
     for _ in range(120):
         motion.move(np.array([0.5, 1.9, 9.0, 0.1]), limits, DT)

@@ -1,22 +1,13 @@
 """Windows of motion of which some come late, as a controller plays them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ik_service.motion.command.averaged_motion import JerkLimitedMotion
 from ik_service.motion.command.command_stream import CommandGate
-from ik_service.motion.command.command_window import (
-    COAST,
-    CommandWindow,
-    DELAY,
-    MARGIN,
-    PlannedMotion,
-)
+from ik_service.motion.command.command_window import COAST, CommandWindow, DELAY, MARGIN
 from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.paths.trajectory.joint_trajectory import segment_coefficients
@@ -31,58 +22,30 @@ CYCLE = 0.002
 TRANSPORT = 0.001
 """Time from a tick to the arrival of its window [s]."""
 
-Drive = Callable[[JointMotion, float, float], None]
-"""Moves the commands by one tick, at a time, by the length of a step [s]."""
 
-
-@dataclass(frozen=True)
 class Played:
-    """
-    What a controller made of the windows.
+    """Commands (c, 2) [rad], their windows, and what a controller makes of them in each cycle."""
 
-    :ivar commands: (c, 2) the commands [rad].
-    :ivar output: (k, 2) set-points of the controller [rad], one in each cycle.
-    :ivar windows: the windows.
-    """
-
-    commands: np.ndarray
-    output: np.ndarray
-    windows: list[PlannedMotion]
-
-    @property
-    def speeds(self) -> np.ndarray:
-        """Velocities of the set-points (k − 1, 2) [rad/s]."""
-        return np.diff(self.output, axis=0) / CYCLE
-
-    @property
-    def jumps(self) -> np.ndarray:
-        """Changes of velocity from sample to sample (k − 2, 2) [rad/s]."""
-        return np.abs(np.diff(self.speeds, axis=0))
-
-    @property
-    def accelerations(self) -> np.ndarray:
-        """Largest accelerations (c, 2) of the cubics of each window [rad/s²]."""
-        return np.array([_largest_accelerations(planned) for planned in self.windows])
+    def __init__(self, commands, arrivals):
+        self.commands, self.windows = np.array(commands), [planned for _, planned in arrivals]
+        begins = np.array([arrival for arrival, _ in arrivals])
+        times = np.arange(begins[0], begins[-1] + 1.0, CYCLE)
+        parts = zip(self.windows, np.split(times, np.searchsorted(times, begins[1:])), strict=True)
+        self.output = np.concatenate([_at(planned, part) for planned, part in parts])
+        self.speeds = np.diff(self.output, axis=0) / CYCLE
+        self.jumps = np.abs(np.diff(self.speeds, axis=0))
+        self.accelerations = np.array([_largest_accelerations(p) for p in self.windows])
 
 
-def play(
-    late: Callable[[int], float],
-    drive: Drive,
-    ticks: int,
-    rate: float = 100.0,
-    rest: int = 100,
-    limits: MotionLimits = LIMITS,
-) -> Played:
+def play(late, drive, ticks, rate=100.0, rest=100, limits=LIMITS):
     """
     Send windows, and record what a controller makes of them.
 
     :param late: by how much the tick of a number is later than a period after the last one [s].
-    :param drive: moves the commands.
-    :param ticks: number of ticks in which it does, after a first one at rest; after these the
-        commands come to rest.
+    :param drive: moves the commands by one tick, at a time, by the length of a step [s].
+    :param ticks: number of ticks in which it does; after these the commands come to rest.
     :param rate: ticks a second [Hz].
     :param rest: number of ticks after those.
-    :param limits: bounds on the motion.
     """
     window, motion, period = CommandWindow(NAMES), JointMotion(np.zeros(2)), 1.0 / rate
     now, before, arrivals, commands = 5.0, 5.0 - period, [], []
@@ -92,24 +55,14 @@ def play(
             drive(motion, now, step)
         else:
             motion.move(None, limits, step)
-        planned = window.add(motion.q, limits, now, period)
-        arrivals.append((now + TRANSPORT, planned))
+        arrivals.append((now + TRANSPORT, window.add(motion.q, limits, now, period)))
         commands.append(motion.q)
         before = now
         now += period + (late(k + 1) if k < ticks else 0.0)
-    return Played(np.array(commands), _sampled(arrivals), [planned for _, planned in arrivals])
+    return Played(commands, arrivals)
 
 
-def _sampled(arrivals: list[tuple[float, PlannedMotion]]) -> np.ndarray:
-    begins = np.array([arrival for arrival, _ in arrivals])
-    times = np.arange(begins[0], begins[-1] + 1.0, CYCLE)
-    parts = np.split(times, np.searchsorted(times, begins[1:]))
-    return np.concatenate(
-        [_at(planned, part) for (_, planned), part in zip(arrivals, parts, strict=True)]
-    )
-
-
-def _largest_accelerations(planned: PlannedMotion) -> np.ndarray:
+def _largest_accelerations(planned):
     way = planned.trajectory
     polynomials = segment_coefficients(way.times, way.positions, way.velocities, None)
     begin = 2.0 * polynomials[:, 2]
@@ -117,7 +70,7 @@ def _largest_accelerations(planned: PlannedMotion) -> np.ndarray:
     return np.abs([begin, end]).max(axis=(0, 1))
 
 
-def _at(planned: PlannedMotion, times: np.ndarray) -> np.ndarray:
+def _at(planned, times):
     """Return where the cubics between the points are at times (k,), and the end after them."""
     way = planned.trajectory
     points = planned.start + way.times
@@ -137,7 +90,6 @@ BRAKED = FASTEST**2 / (2.0 * ACCELERATION)  # way in which the joints come to re
 
 
 def forward(motion, now, step):
-    """Move as fast as possible, whatever happens."""
     motion.drive(FAR, LIMITS, step)
 
 

@@ -19,7 +19,6 @@ BOTH = np.arange(2)
 
 
 def first(way):
-    """Return a way of the first joint."""
     return np.array([way, 0.0])
 
 
@@ -133,20 +132,17 @@ def test_no_step_is_longer_than_the_time_between_two_sendings_allows():
     assert sender.gate.corrected == 1
 
 
-def test_a_joint_whose_message_was_late_may_have_stopped():
-    for stops in (True, False):
-        sender = Sender().drive(0.5, 0.3)
-        if stops:
-            sender.at += 0.2
-        sender.send(sender.q)
-        assert sender.gate.corrected == (0 if stops else 1)
-
-
-def test_after_sending_was_held_up_a_joint_may_have_stopped():
+@pytest.mark.parametrize(
+    ('passed', 'held_up', 'corrected'),
+    [(0.2 + PERIOD, 0.0, 0), (0.2 + PERIOD, 0.2, 0), (PERIOD, 0.0, 1)],
+    ids=['late', 'sending was held up', 'in time'],
+)
+def test_a_joint_whose_message_was_late_may_have_stopped(passed, held_up, corrected):
     sender = Sender().drive(0.5, 0.3)
-    sender.gate.mark_sent(BOTH, delay=0.2, late=0.2, period=PERIOD)
-    sender.send(sender.q, passed=0.2 + PERIOD)
-    assert sender.gate.corrected == 0
+    if held_up:
+        sender.gate.mark_sent(BOTH, delay=held_up, late=held_up, period=PERIOD)
+    sender.send(sender.q, passed=passed)
+    assert sender.gate.corrected == corrected
 
 
 def test_a_joint_that_is_driven_into_its_limit_stops_before_it():
@@ -270,35 +266,37 @@ def test_where_the_jerk_is_limited_what_is_corrected_keeps_it(asked):
         assert (beyond < 1e-3).all()
 
 
+SMOOTH = replace(BOUNDS, jerk=np.full(2, JERK))
+STEP = first(0.0004)  # 4 rad/s² at once
+
+
 def test_a_change_of_the_acceleration_by_more_than_the_jerk_is_named():
-    sender = Sender(bounds=replace(BOUNDS, jerk=np.full(2, JERK)))
-    sender.send(START + first(0.0004))  # 4 rad/s² at once
+    sender = Sender(bounds=SMOOTH)
+    sender.send(START + STEP)
     assert sender.gate.reason == 'its acceleration changes by more than the limits allow'
 
 
 def test_in_uneven_ticks_the_acceleration_may_change_faster_for_a_second():
-    sender = Sender(bounds=replace(BOUNDS, jerk=np.full(2, JERK)))
+    sender = Sender(bounds=SMOOTH)
     sender.send(START, passed=0.3 * PERIOD)
     for _ in range(80):
         sender.send(START)
-    sender.send(START + first(0.0004))
+    sender.send(START + STEP)
     assert sender.gate.corrected == 0
 
 
 def test_a_motion_whose_first_step_is_late_may_begin_as_any_other():
-    sender = Sender(bounds=replace(BOUNDS, jerk=np.full(2, JERK)))
+    sender = Sender(bounds=SMOOTH)
     sender.send(START, STILL, passed=0.0)
     sender.send(START + first(0.5 * JERK * PERIOD**3), passed=3.0)
     assert sender.gate.corrected == 0, sender.gate.reason
 
 
 def test_velocities_of_limited_jerk_get_to_what_is_asked_for_without_overshoot():
-    gate, bounds = VelocityGate(2), replace(BOUNDS, jerk=np.full(2, JERK))
-    velocities, wanted = [np.zeros(2)] * 2, np.array([0.4, -1.0])
+    gate, velocities, wanted = VelocityGate(2), [STILL] * 2, np.array([0.4, -1.0])
     for k in range(300):
-        asked = wanted if k < 120 else np.zeros(2)
-        now = NOW + k * PERIOD
-        velocities.append(gate.admit(asked, None, bounds, now, PERIOD))
+        asked = wanted if k < 120 else STILL
+        velocities.append(gate.admit(asked, None, SMOOTH, NOW + k * PERIOD, PERIOD))
     velocities = np.array(velocities)
     assert (np.abs(np.diff(velocities, axis=0)) <= BOUNDS.acceleration * PERIOD * 1.001).all()
     assert (np.abs(np.diff(velocities, n=2, axis=0)) <= JERK * PERIOD**2 * 1.001).all()
@@ -329,9 +327,6 @@ def test_any_positions_are_brought_inside_the_bounds(seed):
         last = (q - before) / dt if dt > 0.0 else last
 
 
-# When messages are sent
-
-
 def test_sending_is_expected_to_take_no_less_than_it_took_lately():
     times = SendingTimes()
     for _ in range(10):
@@ -353,9 +348,6 @@ def test_no_more_than_half_a_period_is_expected_and_what_was_discarded_tells_not
     assert times.moment(NOW, PERIOD, begins=False) == NOW + 0.005
     times.discard()
     assert times.moment(NOW, PERIOD, begins=False) == NOW + 0.005
-
-
-# Velocities
 
 
 def test_velocities_change_within_the_time_between_two_sendings():

@@ -35,14 +35,12 @@ class Rig:
         self.arm, self.motion = DrivenArm(q, **arm), JointMotion(np.array(q, dtype=float))
         self.velocities, self.now, self.sent = VelocityCommand(2), 10.0, []
 
-    def run(self, goal, ticks, limits=LIMITS, measured=True):
+    def run(self, goal, ticks):
         for _ in range(ticks):
             self.now += PERIOD
-            self.motion.move(goal, limits, PERIOD)
-            command = self.motion.speed * limits.velocity
-            error = self.motion.q - self.arm.q if measured else None
-            q = self.arm.q if measured else self.motion.q
-            self.take(self.velocities.next(command, error, q, limits, self.now, PERIOD))
+            self.motion.move(goal, LIMITS, PERIOD)
+            command, error = self.motion.speed * LIMITS.velocity, self.motion.q - self.arm.q
+            self.take(self.velocities.next(command, error, self.arm.q, LIMITS, self.now, PERIOD))
 
     def rest(self, ticks, measured=True):
         for _ in range(ticks):
@@ -97,8 +95,7 @@ def test_the_last_velocities_are_zeros_and_then_there_are_none(measured):
     assert np.abs(rig.sent[-1]).min() > 0.1
     rig.rest(1000, measured)
     assert_within_bounds(rig.sent)
-    zeros = [not sent.any() for sent in rig.sent[-round(FAREWELL / PERIOD) :]]
-    assert all(zeros)
+    assert not np.array(rig.sent[-round(FAREWELL / PERIOD) :]).any()
     assert not rig.velocities.busy
     assert len(rig.sent) < 1000
 

@@ -31,18 +31,12 @@ MEASURED = np.array([1.0, 2.0, 3.0, 4.0])
 OTHERS = MotionLimits(np.full(4, -9.0), np.full(4, 9.0), np.full(4, 0.1), 0.5, 3.0)
 
 
-def test_joints_that_no_group_moves_are_held_where_the_commands_began():
+def test_joints_are_held_where_the_commands_began_or_where_their_group_has_come_to_rest():
     joints = CommandedJoints('abcd')
     joints.begin(1, MEASURED)
     joints.put(LEFT, np.array([3.5, 1.5]), np.array([0.1, 0.2]))
     np.testing.assert_array_equal(joints.q, [1.5, 2.0, 3.5, 4.0])
     np.testing.assert_array_equal(joints.velocity, [0.2, 0.0, 0.1, 0.0])
-
-
-def test_a_group_that_has_come_to_rest_is_held_while_another_moves():
-    joints = CommandedJoints('abcd')
-    joints.begin(1, MEASURED)
-    joints.put(LEFT, np.array([3.5, 1.5]), np.array([0.1, 0.2]))
     joints.begin(2, MEASURED + 0.01)  # where they are measured, a little off, counts no more
     joints.put(RIGHT, np.array([4.5]), np.array([0.3]))
     joints.end(1, LEFT)
@@ -70,9 +64,8 @@ def test_two_groups_that_move_in_the_same_tick_share_a_window():
 
 
 def test_limits_are_put_where_the_joints_are():
-    limits = MotionLimits(
-        np.array([-1.0, -2.0]), np.array([1.0, 2.0]), np.array([0.5, 0.6]), 0.5, 2.0
-    )
+    most = np.array([1.0, 2.0])
+    limits = MotionLimits(-most, most, np.array([0.5, 0.6]), 0.5, 2.0)
     placed = limits_among([(LEFT, limits)], OTHERS)
     np.testing.assert_array_equal(placed.lower, [-2.0, -9.0, -1.0, -9.0])
     np.testing.assert_array_equal(placed.velocity, [0.6, 0.1, 0.5, 0.1])
@@ -129,14 +122,20 @@ def test_a_group_with_a_longer_average_joins_one_that_moves():
         before = planned
 
 
-def test_joints_in_motion_go_on_being_averaged_as_they_are():
+@pytest.mark.parametrize('loses', [True, False])
+def test_joints_in_motion_go_on_being_averaged_and_judged_as_what_was_sent(loses):
+    """Where some windows are not sent, the gate goes on from the last one that was."""
     joints, motion, both = WindowedJoints(NAMES), JointMotion(np.zeros(2)), np.arange(2)
-    for k in range(40):
+    for k in range(20 if loses else 40):
         if k:
             motion.move(GOAL, LIMITS, PERIOD)
+        if k == 19 and loses:
+            joints.back_to_sent()
         command = FollowerCommand(motion.q.copy(), np.zeros(2), window=0.4 if k >= 20 else 0.0)
         planned = joints.plan(both, command, LIMITS, k * PERIOD, PERIOD, True, HISTORY)
         assert joints.admit(planned, LIMITS, k * PERIOD), joints.gate.reason
+        if k == 10 and loses:
+            joints.mark_sent()
     assert not joints.spans.any()
 
 
@@ -155,20 +154,6 @@ def test_no_window_is_refused_where_limits_are_lowered_while_the_speed_rises(coa
         command = FollowerCommand(motion.q, motion.speed, False, motion.leading[0].copy(), span)
         planned = joints.plan(np.arange(2), command, limits, k * period, period, coast, HISTORY)
         assert joints.admit(planned, limits, k * period), joints.gate.reason
-
-
-def test_after_windows_that_were_not_sent_the_gate_goes_on_from_the_last_that_was():
-    joints, motion, both = WindowedJoints(NAMES), JointMotion(np.zeros(2)), np.arange(2)
-    for k in range(20):
-        if k:
-            motion.move(GOAL, LIMITS, PERIOD)
-        if k == 19:
-            joints.back_to_sent()
-        command = FollowerCommand(motion.q.copy(), np.zeros(2))
-        planned = joints.plan(both, command, LIMITS, k * PERIOD, PERIOD, True, HISTORY)
-        assert joints.admit(planned, LIMITS, k * PERIOD), joints.gate.reason
-        if k == 10:
-            joints.mark_sent()
 
 
 def windows(count, period=PERIOD):

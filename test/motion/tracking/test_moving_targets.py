@@ -23,8 +23,7 @@ def solvers(solver, ur5e):
 
 @pytest.fixture
 def rig(solver):
-    rig = Rig(solver, READY, velocity_scaling=0.5)
-    rig.measure()
+    rig = Rig(solver, READY, velocity_scaling=0.5).measure()
     return rig
 
 
@@ -64,8 +63,7 @@ def test_the_commands_are_where_the_target_is_and_do_not_go_beyond_its_stop(rig,
 
 
 def test_without_feed_forward_they_lag_as_they_could_stop_at_any_time(solver):
-    rig = Rig(solver, READY, velocity_scaling=0.5, feed_forward=False)
-    rig.measure()
+    rig = Rig(solver, READY, velocity_scaling=0.5, feed_forward=False).measure()
     off = follow(rig, solver, ramped, 2.5)
     assert off[:, 0].min() < -8e-3
     assert off[:, 0].max() < 1e-4
@@ -169,11 +167,8 @@ def swing(chain, start, end):
 
 def test_a_moving_target_is_left_without_a_warning_where_nothing_may_move(recwarn):
     chain = iks.Robot.from_urdf(arm_path('ur5e')).chain('base_link', 'tool0')
-    follower, start = (
-        iks.TargetFollower(iks.Solver(chain)),
-        np.array([0, -1.2, 1.3, -0.6, 1.2, 0.3]),
-    )
-    q = start
+    follower = iks.TargetFollower(iks.Solver(chain))
+    q = start = np.array([0, -1.2, 1.3, -0.6, 1.2, 0.3])
     for k in range(300):
         now = 10.0 + 0.01 * k
         follower.set_measured(q, now)
@@ -200,7 +195,6 @@ def begun(time):
 
 
 def on_circle(time):
-    """Where the target is, from rest to rest."""
     angle = 2.0 * np.pi / PERIOD * (begun(time) - begun(time - SECONDS + 1.0))
     return RADIUS * np.array([np.cos(angle) - 1.0, np.sin(angle), 0.0])
 
@@ -226,11 +220,20 @@ class Circling(Rig):
             self.follower.set_target(T, at=self._began + at, arrived=self.now)
             self._sent += 1
 
-    def finish(self):
-        """Go on to the end; return how far the commands were from the circle, at most [m]."""
-        while self.time < SECONDS + 1.5:
+    def go_on(self, until, random=None, often=0.0):
+        """Follow the target, with late ticks if wanted; return how many there were."""
+        late = 0
+        while self.time < until:
+            if random is not None and random.random() < often:
+                self.now += random.uniform(0.02, 0.1)
+                late += 1
             self.send()
             self.tick()
+        return late
+
+    def finish(self):
+        """Go on to the end; return how far the commands were from the circle, at most [m]."""
+        self.go_on(SECONDS + 1.5)
         assert self.follower.violations == 0
         assert self.follower.state is FollowerState.REACHED
         return self.off_the_circle().max()
@@ -245,14 +248,7 @@ class Circling(Rig):
 @pytest.mark.parametrize(('arm', 'seed'), [('panda', 0), ('ur5e', 2)])
 def test_late_ticks_leave_the_tip_on_the_way_of_the_target(solvers, arm, rate, seed):
     rig = Circling(solvers[arm], {'panda': READY, 'ur5e': UR5E}[arm], rate)
-    random, late = np.random.default_rng(seed), 0
-    while rig.time < SECONDS:
-        if random.random() < 0.03:
-            rig.now += random.uniform(0.02, 0.1)
-            late += 1
-        rig.send()
-        rig.tick()
-    assert late
+    assert rig.go_on(SECONDS, np.random.default_rng(seed), 0.03)
     assert rig.finish() < 2e-3  # 9 to 13 mm where each joint catches up on its own
 
 
@@ -274,9 +270,7 @@ def test_discarded_commands_leave_it_there_too(solver, seed):
 def test_a_gap_in_the_joint_states_is_caught_up_with_on_the_way(solver):
     rig = Circling(solver, READY)
     for until in (2.0, 3.5):
-        while rig.time < until:
-            rig.send()
-            rig.tick()
+        rig.go_on(until)
         for _ in range(8):
             rig.send()
             rig.tick(measured=False)
@@ -284,11 +278,8 @@ def test_a_gap_in_the_joint_states_is_caught_up_with_on_the_way(solver):
 
 
 def test_catching_up_keeps_the_limits(solvers):
-    """Faster than the target along its bend, but within speed and acceleration."""
     rig = Circling(solvers['ur5e'], UR5E, acceleration_time=0.4)
-    while rig.time < 3.0:
-        rig.send()
-        rig.tick()
+    rig.go_on(3.0)
     before = len(rig.commands)
     rig.now += 0.09
     assert rig.finish() < 2e-3
@@ -299,12 +290,7 @@ def test_catching_up_keeps_the_limits(solvers):
 def test_with_limited_jerk(solver):
     bounds = dict.fromkeys(solver.chain.joint_names, JointBounds(acceleration=6.0, jerk=120.0))
     rig = Circling(solver, READY, bounds=MotionBounds(bounds))
-    random = np.random.default_rng(0)
-    while rig.time < SECONDS:
-        if random.random() < 0.02:
-            rig.now += random.uniform(0.02, 0.1)
-        rig.send()
-        rig.tick()
+    assert rig.go_on(SECONDS, np.random.default_rng(0), 0.02)
     assert rig.finish() < 2e-3
 
 
@@ -426,36 +412,44 @@ def test_changes_of_the_configuration_do_not_keep_the_joints_on_an_old_path():
     assert path.passed
 
 
+def rows_of(rig, goal, count, ticks=2, stamped=False, change=lambda goal, k: None):
+    """Positions while a goal, changed each time, is sent every other tick."""
+    rows = []
+    for k in range(count):
+        sent = goal.copy()
+        change(sent, k)
+        rig.measure()
+        rig.follower.set_target(sent, at=rig.now if stamped else None)
+        rig.tick(ticks)
+        rows.append(rig.q)
+    return rows
+
+
 @pytest.mark.parametrize('stamped', [True, False])
 def test_an_arm_at_a_target_that_trembles_does_not_drift(solver, stamped):
     """Least steps away from joint limits, but not towards them, would add up to a motion."""
     start = READY + np.array([0.0, 0.0, 0.0, -0.5, 2.0, 1.5, 1.0])
     rig, random = Rig(solver, start), np.random.default_rng(1)
-    goal, rows = pose_beside(solver, rig.q, np.zeros(3)), []
-    for _ in range(300):
-        trembling = goal.copy()
-        trembling[:3, 3] += 1e-4 * random.normal(size=3)
+
+    def tremble(goal, _):
+        goal[:3, 3] += 1e-4 * random.normal(size=3)
         turn = rotation_about_axis(np.array([1.0, 0.0, 0.0]), 5e-4 * random.normal())
-        trembling[:3, :3] = turn @ goal[:3, :3]
-        rig.measure()
-        rig.follower.set_target(trembling, at=rig.now if stamped else None)
-        rig.tick(2)
-        rows.append(rig.q)
+        goal[:3, :3] = turn @ goal[:3, :3]
+
+    rows = rows_of(rig, solver.chain.forward(start), 300, stamped=stamped, change=tremble)
     drift = np.mean(rows[-50:], axis=0) - np.mean(rows[:50], axis=0)
     assert np.abs(drift).max() < 1e-3
 
 
 def test_an_arm_whose_target_out_of_reach_trembles_comes_to_rest(solver):
     """Whatever is hardly nearer is no reason to move; what is nearer by more is."""
-    rig, random, rows = Rig(solver, READY), np.random.default_rng(1), []
+    rig, random = Rig(solver, READY), np.random.default_rng(1)
     goal = pose_beside(solver, READY, [0.6, 0.3, 0.2])
-    for _ in range(150):
-        trembling = goal.copy()
-        trembling[:3, 3] += 5e-4 * random.uniform(-1.0, 1.0, 3)
-        rig.measure()
-        rig.follower.set_target(trembling)
-        rig.tick(2)
-        rows.append(rig.q)
+
+    def tremble(goal, _):
+        goal[:3, 3] += 5e-4 * random.uniform(-1.0, 1.0, 3)
+
+    rows = rows_of(rig, goal, 150, change=tremble)
     assert np.ptp(rows[-50:], axis=0).max() == 0.0
     before, goal[:3, 3] = rig.follower.target[1], goal[:3, 3] - [0.0015, 0.0007, 0.0005]
     assert rig.follower.set_target(goal).position_error < before.position_error - 1e-3
@@ -465,13 +459,12 @@ def test_an_arm_whose_target_out_of_reach_trembles_comes_to_rest(solver):
 @pytest.mark.parametrize('speed', [0.005, 0.05])
 def test_an_arm_whose_target_moves_slowly_out_of_reach_moves_evenly(solver, speed, stamped):
     rig = Rig(solver, READY)
-    goal, rows = pose_beside(solver, READY, [0.6, 0.3, 0.2]), []
-    for k in range(800):
-        goal[1, 3] -= speed / rig.rate * (k > 300)
-        rig.measure()
-        rig.follower.set_target(goal, at=rig.now if stamped else None)
-        rig.tick()
-        rows.append(rig.q)
+    goal = pose_beside(solver, READY, [0.6, 0.3, 0.2])
+
+    def move(goal, k):
+        goal[1, 3] -= speed / rig.rate * max(k - 300, 0)
+
+    rows = rows_of(rig, goal, 800, ticks=1, stamped=stamped, change=move)
     velocity = np.diff(rows[400:], axis=0) * rig.rate
     acceleration = np.abs(np.diff(velocity, axis=0)) * rig.rate
     assert np.abs(velocity).max(axis=1).min() > 0.0
@@ -481,12 +474,8 @@ def test_an_arm_whose_target_moves_slowly_out_of_reach_moves_evenly(solver, spee
 @pytest.mark.parametrize('stamped', [True, False])
 def test_an_arm_whose_target_out_of_reach_is_repeated_comes_to_rest(solver, stamped):
     rig = Rig(solver, READY)
-    goal = pose_beside(solver, READY, [0.6, 0.3, 0.2])
-    for _ in range(100):
-        rig.measure()
-        rig.follower.set_target(goal, at=rig.now if stamped else None)
-        rig.tick(2)
-    before = rig.follower.target[1].q
-    rig.measure()
-    rig.follower.set_target(goal, at=rig.now if stamped else None)
-    assert np.array_equal(rig.follower.target[1].q, before)
+    goal, found = pose_beside(solver, READY, [0.6, 0.3, 0.2]), []
+    for count in (100, 1):
+        rows_of(rig, goal, count, stamped=stamped)
+        found.append(rig.follower.target[1].q)
+    assert np.array_equal(*found)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.chains import arm_path
+from support.motion.rigs import panda_on_lift, READY
 
 import ik_service as iks
 from ik_service.kinematics.pose_error import pose_error
@@ -15,8 +16,6 @@ from ik_service.motion.tracking.singular_passage import (
     straight_path,
 )
 from ik_service.motion.tracking.target_path import TargetPath
-
-READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 
 @pytest.fixture(scope='module')
@@ -94,17 +93,16 @@ def test_keeps_the_bound_on_the_motion_of_the_joints(panda):
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
 
-def next_of(solver):
-    return NearbySolver(solver).next
+def next_of(chain, **options):
+    return NearbySolver(iks.Solver(chain, options=iks.IkOptions(**options))).next
 
 
 @pytest.fixture(scope='module')
 def spares(panda):
-    return next_of(iks.Solver(panda))
+    return next_of(panda)
 
 
 def damped_step(jacobian, error, weights):
-    """The step with the least weighted norm (n,)."""
     squares = (jacobian / weights) @ jacobian.T
     damping = 1e-6 * squares.diagonal().max() * np.eye(6)
     return jacobian.T @ np.linalg.solve(squares + damping, error) / weights
@@ -132,7 +130,7 @@ def test_of_all_steps_that_move_the_tip_alike_it_is_the_one_with_the_least_weigh
 
 def test_an_arm_that_is_not_redundant_gets_the_answers_of_its_solver(ur5e):
     plain = iks.Solver(ur5e, options=iks.IkOptions(max_searches=1))
-    spares, random = next_of(iks.Solver(ur5e)), np.random.default_rng(1)
+    spares, random = next_of(ur5e), np.random.default_rng(1)
     for _ in range(50):
         q = random.uniform(-2.0, 2.0, 6)
         T = ur5e.forward(q + random.uniform(-0.02, 0.02, 6))
@@ -170,7 +168,7 @@ def test_joints_come_to_their_limits_less_often_on_long_ways(panda, spares):
 
 def test_the_bound_on_the_motion_is_one_from_the_last_solution(panda):
     bound = 5e-3
-    spares = next_of(iks.Solver(panda, options=iks.IkOptions(max_joint_motion=bound)))
+    spares = next_of(panda, max_joint_motion=bound)
     random, found = np.random.default_rng(5), 0
     for _ in range(100):
         q = random.uniform(panda.lower, panda.upper)
@@ -183,8 +181,7 @@ def test_the_bound_on_the_motion_is_one_from_the_last_solution(panda):
 
 
 def test_axes_that_are_free_make_an_arm_redundant(ur5e):
-    options = iks.IkOptions(task_weights=POSITION_ONLY)
-    spares, random = next_of(iks.Solver(ur5e, options=options)), np.random.default_rng(6)
+    spares, random = next_of(ur5e, task_weights=POSITION_ONLY), np.random.default_rng(6)
     differs = 0
     for _ in range(30):
         q = random.uniform(ur5e.lower, ur5e.upper)
@@ -201,7 +198,7 @@ def test_joints_without_limits_or_without_room_are_left_alone(panda):
     fixed = text.replace('lower="-2.8973" upper="2.8973"', 'lower="0.5" upper="0.5"', 1)
     assert fixed != text
     chain = iks.Robot.from_urdf(fixed).chain('panda_link0', 'panda_hand_tcp')
-    spares, q = next_of(iks.Solver(chain)), READY + 0.1
+    spares, q = next_of(chain), READY + 0.1
     q = np.clip(q, chain.lower, chain.upper)
     T = chain.forward(q)
     T[2, 3] += 1e-3
@@ -210,21 +207,14 @@ def test_joints_without_limits_or_without_room_are_left_alone(panda):
     assert result.q[np.flatnonzero(chain.lower == chain.upper)] == pytest.approx(0.5)
 
 
-LIFT = """<link name="floor"/>
-<joint name="lift" type="prismatic"><parent link="floor"/><child link="panda_link0"/>
-  <axis xyz="0 0 1"/><limit lower="-0.5" upper="0.5" velocity="{velocity}" effort="1"/></joint>
-</robot>"""
-
-
 @pytest.fixture(params=[0.02, 0.1, 1.0], ids=lambda velocity: f'{velocity} m/s')
 def lifted(request):
-    text = arm_path('panda').read_text().replace('</robot>', LIFT.format(velocity=request.param))
-    return iks.Robot.from_urdf(text).chain('floor', 'panda_hand_tcp')
+    return panda_on_lift(request.param)
 
 
 def test_joints_that_are_slow_weigh_more(lifted, monkeypatch):
     random, guesses = np.random.default_rng(7), []
-    spares = next_of(iks.Solver(lifted))
+    spares = next_of(lifted)
     solve = spares.beside.solve
     monkeypatch.setattr(spares.beside, 'solve', lambda T, q: guesses.append(q) or solve(T, q))
     middle, half = 0.5 * (lifted.lower + lifted.upper), 0.5 * (lifted.upper - lifted.lower)
@@ -334,7 +324,6 @@ def test_a_solution_reached_sooner_keeps_the_bound_on_the_motion_of_the_joints(l
 
 @pytest.fixture(scope='module')
 def leader(solver):
-    """Solver for the place of the tip alone."""
     options = iks.IkOptions(task_weights=(1, 1, 1, 0, 0, 0), max_searches=1, prefer='first')
     return iks.Solver(solver.chain, solver.name, options)
 

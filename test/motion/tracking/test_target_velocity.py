@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from support.motion.rigs import free_limits
 
 from ik_service.common.transforms import rotation_about_axis
-from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.goal import Tick
 from ik_service.motion.tracking.path_clocks import GoalClock, PathClock, PathView, TimedRows
 from ik_service.motion.tracking.target_kernels import fit_motion
@@ -101,32 +101,22 @@ def test_stamps_that_are_none_count_from_the_arrival():
 INTERVAL = 0.02
 
 
-def streamed(ways, lost=()):
+@pytest.mark.parametrize(
+    ('ways', 'lost', 'longest'),
+    [
+        ([0.002] * 10, (), 0.022 + 0.15 * INTERVAL),  # steady
+        ([0.002, 0.015] * 5, (), 0.035 + 0.15 * INTERVAL),  # late at times
+        ([0.002] * 10, (5,), 0.042 + 0.15 * INTERVAL),  # one gets lost
+        ([0.002] * 3, (), 2.2 * INTERVAL),  # little is known
+        ([None] * 10, (), 2.2 * INTERVAL),
+    ],
+)
+def test_a_stream_is_overdue_when_the_next_target_takes_longer_than_ever(ways, lost, longest):
     gaps = TargetGaps()
     for k, way in enumerate(ways):
         if k not in lost:
-            gaps.update(k * INTERVAL, k * INTERVAL + way)
-    return gaps.longest_ahead(INTERVAL)
-
-
-def test_a_steady_stream_is_overdue_soon_after_its_interval():
-    assert streamed([0.002] * 10) == pytest.approx(0.022 + 0.15 * INTERVAL)
-
-
-def test_one_that_is_late_at_times_gets_as_long_as_it_took():
-    assert streamed([0.002, 0.015] * 5) == pytest.approx(0.035 + 0.15 * INTERVAL)
-
-
-def test_one_that_loses_targets_is_bridged():
-    assert streamed([0.002] * 10, lost=(5,)) == pytest.approx(0.042 + 0.15 * INTERVAL)
-
-
-def test_as_long_as_little_is_known_one_may_be_lost():
-    assert streamed([0.002] * 3) == pytest.approx(2.2 * INTERVAL)
-    gaps = TargetGaps()
-    for k in range(10):
-        gaps.update(k * INTERVAL, None)
-    assert gaps.longest_ahead(INTERVAL) == pytest.approx(2.2 * INTERVAL)
+            gaps.update(k * INTERVAL, None if way is None else k * INTERVAL + way)
+    assert gaps.longest_ahead(INTERVAL) == pytest.approx(longest)
 
 
 def test_a_pause_of_the_stream_is_no_age():
@@ -140,9 +130,7 @@ def test_a_pause_of_the_stream_is_no_age():
 
 DT, BEGUN = 0.01, 100.0
 VELOCITY = np.array([0.5, 0.0])
-LIMITS = MotionLimits(
-    np.full(2, -np.inf), np.full(2, np.inf), np.full(2, 2.0), 0.5, np.full(2, 2.0)
-)
+LIMITS = free_limits()
 
 
 class Line:
@@ -214,10 +202,7 @@ def test_commands_far_beside_the_way_wait_where_something_else_leads_there():
 
 
 def test_where_jerks_are_limited_the_goal_is_half_a_window_later():
-    limits = MotionLimits(
-        LIMITS.lower, LIMITS.upper, LIMITS.velocity, 0.5, LIMITS.acceleration, window=0.1
-    )
-    q = VELOCITY * 1.05
+    q, limits = VELOCITY * 1.05, free_limits(window=0.1)
     clock, now = GoalClock(), BEGUN + 1.0
     for k in range(20):
         step = clock.step(Line(), tick_at(now + DT * k, q, VELOCITY, limits=limits), waits=False)
@@ -255,15 +240,23 @@ def step_of(clock, at, q, velocity):
     return clock.step(at, tick, NOW, 0.0)
 
 
-def test_commands_on_a_way_go_along_it_and_become_faster():
-    clock, q, velocity, speeds = PathClock(), np.zeros(2), ALONG, []
-    for _ in range(20):
-        step = step_of(clock, view(), q, velocity)
+def speeds_along(at, speed, until):
+    """Speeds of commands along a way, from one on; until they are so far."""
+    clock, q, speeds = PathClock(), np.zeros(2), [speed]
+    velocity = np.array([speed, 0.0])
+    while q[0] < until:
+        step = step_of(clock, at, q, velocity)
         q, velocity = step.goal, step.velocity
         speeds.append(velocity[0])
     assert q[1] == pytest.approx(0.0, abs=1e-12)
+    assert np.abs(np.diff(speeds)).max() <= 4.0 * TICK * (1.0 + 1e-9)
+    return speeds
+
+
+def test_commands_on_a_way_go_along_it_and_become_faster():
+    speeds = speeds_along(view(), ALONG[0], 0.17)
     assert speeds[-1] == pytest.approx(0.98, abs=1e-9)  # of 1 rad/s
-    assert 0.0 < np.diff([ALONG[0], *speeds]).max() <= 4.0 * TICK * (1.0 + 1e-9)
+    assert np.diff(speeds).max() > 0.0
 
 
 @pytest.mark.parametrize('across', [0.4, -0.6, 1.0])
@@ -275,14 +268,7 @@ def test_commands_that_cross_a_way_are_not_on_it(across):
 
 @pytest.mark.parametrize('velocity', [0.5, 0.9])
 def test_a_way_that_becomes_too_fast_is_slowed_down_for_in_time(velocity):
-    clock, at = PathClock(), view(PLACE + 0.3)
-    q, speed, speeds = np.zeros(2), np.array([velocity, 0.0]), []
-    while q[0] < 0.4:
-        step = step_of(clock, at, q, speed)
-        q, speed = step.goal, step.velocity
-        speeds.append(speed[0])
-    assert max(speeds) <= 1.0 + 1e-9
-    assert np.abs(np.diff([velocity, *speeds])).max() <= 4.0 * TICK * (1.0 + 1e-9)
+    assert max(speeds_along(view(PLACE + 0.3), velocity, 0.4)) <= 1.0 + 1e-9
 
 
 def test_commands_too_fast_for_what_comes_leave_the_way():
