@@ -2,6 +2,7 @@
 
 from array import array
 from dataclasses import FrozenInstanceError, replace
+import itertools
 import math
 
 import numpy as np
@@ -21,44 +22,39 @@ NO_POSITIVE_NUMBER = [0.0, -1.0, math.nan, math.inf, -math.inf, '1', None, True,
                       np.array([1.0, 2.0]), 1e300, 10**400]  # fmt: skip
 NO_COUNT = [0, -1, 1.0, 1.5, math.nan, '1', True, [1], 2**63, 2**70, np.float64(3.0)]
 
+ABOVE_ZERO = ('position_tolerance', 'orientation_tolerance', 'timeout')
+OPTIONAL = (
+    'step_gain', 'penalty_weight', 'perturbation', 'element_weight', 'characteristic_length',
+    'max_joint_motion',
+)  # fmt: skip
+ZERO_TOO = ('damping', 'null_space_gain')
+NUMBERS = [value for value in NO_POSITIVE_NUMBER if value is not None]
+
+OTHER = {
+    'damping': [False],
+    'random_seed': [-1, 0.0, '0', None, True, 2**63],
+    'jacobian': ['', 'analytic', None, 1],
+    'extension': ['', 'elements', 1, ['basic_elements']],
+    'objective': ['', 'joint_centres', 1, ['manipulability']],
+    'seed_source': ['', 'learned', None, 1],
+    'preferred_posture': ['', '12', 1.0, (), (math.nan, 1.0), ('a',)],
+    'element_displacements': ['', 1.0, (), (math.inf, 1.0)],
+    'seed_file': ['', 1, True],
+    'joint_limits': ['', 'Clamp', None, 1, ['clamp'], True],
+    'prefer': ['', 'last', None, 0, {}],
+    'variant': ['', 'fast', 'Classical', 0, True, ['classical']],
+    'record_trace': [1, 0, 'yes', None],
+    'task_weights': [
+        1.0, None, '111111', ONES[:5], (*ONES, 1.0), (0.0,) * 6, np.ones((6, 1, 2)),
+        *((first, *ONES[1:]) for first in (-1.0, math.nan, math.inf, 'x')),
+    ],
+}  # fmt: skip
 BAD = [
-    *(('position_tolerance', value) for value in NO_POSITIVE_NUMBER),
-    *(('orientation_tolerance', value) for value in NO_POSITIVE_NUMBER),
-    *(('timeout', value) for value in NO_POSITIVE_NUMBER),
-    *(('step_gain', value) for value in NO_POSITIVE_NUMBER if value is not None),
-    *(('damping', value) for value in NO_POSITIVE_NUMBER[1:] if value is not None),
-    ('damping', False),
-    *(('max_iterations', value) for value in NO_COUNT),
-    *(('max_searches', value) for value in NO_COUNT),
-    *(('random_seed', value) for value in [-1, 0.0, '0', None, True, 2**63]),
-    *(('penalty_weight', value) for value in NO_POSITIVE_NUMBER if value is not None),
-    *(('perturbation', value) for value in NO_POSITIVE_NUMBER if value is not None),
-    *(('element_weight', value) for value in NO_POSITIVE_NUMBER if value is not None),
-    *(('characteristic_length', value) for value in NO_POSITIVE_NUMBER if value is not None),
-    *(('max_joint_motion', value) for value in NO_POSITIVE_NUMBER if value is not None),
-    *(('null_space_gain', value) for value in NO_POSITIVE_NUMBER[1:] if value is not None),
-    *(('jacobian', value) for value in ['', 'analytic', None, 1]),
-    *(('extension', value) for value in ['', 'elements', 1, ['basic_elements']]),
-    *(('objective', value) for value in ['', 'joint_centres', 1, ['manipulability']]),
-    *(('seed_source', value) for value in ['', 'learned', None, 1]),
-    *(('preferred_posture', value) for value in ['', '12', 1.0, (), (math.nan, 1.0), ('a',)]),
-    *(('element_displacements', value) for value in ['', 1.0, (), (math.inf, 1.0)]),
-    *(('seed_file', value) for value in ['', 1, True]),
-    *(('joint_limits', value) for value in ['', 'Clamp', None, 1, ['clamp'], True]),
-    *(('prefer', value) for value in ['', 'last', None, 0, {}]),
-    *(('variant', value) for value in ['', 'fast', 'Classical', 0, True, ['classical']]),
-    *(('record_trace', value) for value in [1, 0, 'yes', None]),
-    ('task_weights', 1.0),
-    ('task_weights', None),
-    ('task_weights', '111111'),
-    ('task_weights', ONES[:5]),
-    ('task_weights', (*ONES, 1.0)),
-    ('task_weights', (0.0,) * 6),
-    ('task_weights', (-1.0, *ONES[1:])),
-    ('task_weights', (math.nan, *ONES[1:])),
-    ('task_weights', (math.inf, *ONES[1:])),
-    ('task_weights', ('x', *ONES[1:])),
-    ('task_weights', np.ones((6, 1, 2))),
+    *itertools.product(ABOVE_ZERO, NO_POSITIVE_NUMBER),
+    *itertools.product(OPTIONAL, NUMBERS),
+    *itertools.product(ZERO_TOO, NUMBERS[1:]),
+    *itertools.product(('max_iterations', 'max_searches'), NO_COUNT),
+    *((option, value) for option, values in OTHER.items() for value in values),
 ]
 
 
@@ -74,25 +70,22 @@ def test_an_array_as_of_a_ros_parameter_is_shown_as_a_list():
         IkOptions(task_weights=array('d', [1.0, 2.0]))
 
 
+VALID = {
+    'position_tolerance': [1e-15, 1],
+    'orientation_tolerance': [np.float32(0.5)],
+    'timeout': [np.int64(2), 1e-9],
+    'max_iterations': [np.int32(7), None],
+    'max_searches': [1],
+    'random_seed': [2**62 - 1, np.uint8(3)],
+    'damping': [0.0, 0],
+    'step_gain': [0.5],
+    'prefer': ['nearest'],
+    'record_trace': [True],
+}
+
+
 @pytest.mark.parametrize(
-    ('option', 'value'),
-    [
-        ('position_tolerance', 1e-15),
-        ('position_tolerance', 1),
-        ('orientation_tolerance', np.float32(0.5)),
-        ('timeout', np.int64(2)),
-        ('timeout', 1e-9),
-        ('max_iterations', np.int32(7)),
-        ('max_iterations', None),
-        ('max_searches', 1),
-        ('random_seed', 2**62 - 1),
-        ('random_seed', np.uint8(3)),
-        ('damping', 0.0),
-        ('damping', 0),
-        ('step_gain', 0.5),
-        ('prefer', 'nearest'),
-        ('record_trace', True),
-    ],
+    ('option', 'value'), [(option, value) for option in VALID for value in VALID[option]]
 )
 def test_valid_values_are_accepted(option, value):
     assert getattr(IkOptions(**{option: value}), option) == value
@@ -118,9 +111,6 @@ def test_vectors_become_tuples_of_floats():
     options = IkOptions(objective='preferred_posture', preferred_posture=np.arange(3))
     assert options.preferred_posture == (0.0, 1.0, 2.0)
     assert hash(options) == hash(replace(options))
-
-
-def test_weights_become_a_tuple_of_floats():
     for weights in ([1, 1, 1, 0, 0, 0], np.array([1, 1, 1, 0, 0, 0])):
         assert IkOptions(task_weights=weights).task_weights == (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
@@ -172,26 +162,23 @@ def test_table_is_complete():
 
 @pytest.mark.parametrize('name', USES)
 @pytest.mark.parametrize('option', VALUES)
-def test_options_are_used_or_refused_by_name(name, option):
+def test_options_are_used_or_refused_by_name(panda, name, option):
     assert (option in solver_spec(name).uses) == (option in USES[name])
-    chain = arm_of('panda')
     if option in USES[name]:
         options = iks.IkOptions(**VALUES[option], **WITH.get((name, option), {}))
-        assert iks.Solver(chain, name, options).options is options
+        assert iks.Solver(panda, name, options).options is options
         return
     with pytest.raises(OptionError) as error:
-        iks.Solver(chain, name, iks.IkOptions(**VALUES[option]))
+        iks.Solver(panda, name, iks.IkOptions(**VALUES[option]))
     refused = error.value.option
     assert refused in VALUES[option]
     assert refused not in USES[name]
     uses = ', '.join(sorted(USES[name]))
     assert str(error.value) == f'{refused}: is not used by {name}, which uses {uses}'
-    target = chain.forward(chain.mid_range())
-    refused_options = iks.IkOptions(**VALUES[option])
-    with pytest.raises(OptionError, match=f'^{refused}: '):
-        iks.solve_ik(chain, target, None, name, refused_options)
-    with pytest.raises(OptionError, match=f'^{refused}: '):
-        iks.solve_ik_batch(chain, target[None], None, name, refused_options)
+    target = panda.forward(panda.mid_range())
+    for solve, wanted in (iks.solve_ik, target), (iks.solve_ik_batch, target[None]):
+        with pytest.raises(OptionError, match=f'^{refused}: '):
+            solve(panda, wanted, None, name, iks.IkOptions(**VALUES[option]))
 
 
 def test_every_method_takes_what_concerns_the_loop():
@@ -204,16 +191,12 @@ def test_every_method_takes_what_concerns_the_loop():
         assert iks.Solver(arm_of('panda'), name, iks.IkOptions(**values)).name == name
 
 
-# Variants
-
-
 @pytest.mark.parametrize('name', ['transpose', 'ccd'])
-def test_variant_is_accelerated_unless_a_step_gain_is_given(name):
+def test_variant_is_accelerated_unless_a_step_gain_is_given(panda, name):
     """And then it is the same as when it is asked for."""
-    chain = arm_of('panda')
 
     def limits(**values):
-        solver = iks.Solver(chain, name, iks.IkOptions(**values))
+        solver = iks.Solver(panda, name, iks.IkOptions(**values))
         _, settings, _ = views(solver.problem())
         counts = settings.max_iterations[0], settings.max_searches[0], settings.progress[0]
         return solver.parameters, counts
@@ -238,37 +221,29 @@ def test_characteristic_length_is_not_one_of_classical_steps(name, values):
         iks.Solver(arm_of('panda'), name, options)
 
 
-def test_results_do_not_change():
-    chain = arm_of('panda')
-    result = iks.solve_ik(chain, chain.forward(chain.mid_range()))
+def test_results_do_not_change(panda):
+    result = iks.solve_ik(panda, panda.forward(panda.mid_range()))
     with pytest.raises(FrozenInstanceError):
         result.status = iks.IkStatus.NO_SOLUTION
     with pytest.raises(ValueError, match='read-only'):
         result.q[0] = 1.0
 
 
-def test_reason_of_a_success():
-    chain = arm_of('panda')
-    result = iks.solve_ik(chain, chain.forward(chain.mid_range()))
+def test_reason_of_a_success(panda):
+    result = iks.solve_ik(panda, panda.forward(panda.mid_range()))
     assert result.reason.startswith('reached within ')
     assert ' mm and ' in result.reason
     assert '0 iterations in 1 search,' in result.reason
 
 
-def test_reason_of_a_failure_says_how_far_the_closest_pose_is():
-    chain = planar(1.0, 0.4)
-    result = iks.solve_ik(chain, transform(p=(2.4, 0.0, 0.0)), [0.1, 0.1])
+@pytest.mark.parametrize(('x', 'away'), [(2.4, ' 1000 mm and '), (5.45, ' 4050 mm and ')])
+def test_reason_of_a_failure_says_how_far_the_closest_pose_is_in_whole_millimetres(x, away):
+    chain, T = planar(1.0, 0.4), transform(p=(x, 0.0, 0.0))
+    result = iks.solve_ik(chain, T, [0.1, 0.1])
     assert result.reason.startswith('the target lies outside the reach of the chain; ')
     assert f'the closest pose found is {result.position_error * 1e3:.0f} mm' in result.reason
-    assert 'is 1000 mm and ' in result.reason
-
-
-def test_distances_beyond_a_metre_are_told_in_whole_millimetres():
-    chain = planar(1.0, 0.4)
-    result = iks.solve_ik(chain, transform(p=(5.45, 0.0, 0.0)), [0.1, 0.1])
-    assert ' 4050 mm and ' in result.reason
-    path = iks.solve_path(chain, [transform(p=(5.45, 0.0, 0.0))])
-    assert ' 4050 mm and ' in path.end.text
+    assert away in result.reason
+    assert away in iks.solve_path(chain, [T]).end.text
 
 
 def test_poses_too_far_for_numbers_are_told_in_words():
@@ -304,12 +279,11 @@ def test_the_reason_says_when_there_are_too_few_joints():
     assert 'task_weights' not in far.reason
 
 
-def test_the_hint_counts_the_joints_that_move():
+def test_the_hint_counts_the_joints_that_move(panda):
     assert few_joints_hint(6, (1.0,) * 6) == ''
     assert few_joints_hint(1, (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)) == (
         '1 joint cannot meet all 2 axes of most targets: a 0 in task_weights frees an axis'
     )
-    chain = arm_of('panda')
-    lower, upper = chain.lower.copy(), chain.upper.copy()
+    lower, upper = panda.lower.copy(), panda.upper.copy()
     lower[:2] = upper[:2] = 0.0
-    assert '5 joints' in iks.Solver(chain.with_limits(lower, upper)).hint
+    assert '5 joints' in iks.Solver(panda.with_limits(lower, upper)).hint

@@ -115,16 +115,16 @@ def test_wrong_fields_are_named(changes, message):
     assert error.value.field == next(iter(changes))
 
 
-@pytest.mark.parametrize(
-    ('variants', 'message'),
-    [
-        ({}, '^variants: has to map accelerated, classical'),
-        ({'accelerated': {}, 'slow': {}}, '^variants: has to map accelerated, classical'),
-        ({'accelerated': {}, 'classical': 3}, '^variants: change max_iterations, .* not 3'),
-        ({'accelerated': {}, 'classical': {'name': 'a'}}, '^variants: change max_iterations, '),
-        ({'accelerated': {}, 'classical': {'patience': 0}}, '^patience: has to be a whole number'),
-    ],
-)
+WRONG = [
+    ({}, '^variants: has to map accelerated, classical'),
+    ({'accelerated': {}, 'slow': {}}, '^variants: has to map accelerated, classical'),
+    ({'accelerated': {}, 'classical': 3}, '^variants: change max_iterations, .* not 3'),
+    ({'accelerated': {}, 'classical': {'name': 'a'}}, '^variants: change max_iterations, '),
+    ({'accelerated': {}, 'classical': {'patience': 0}}, '^patience: has to be a whole number'),
+]
+
+
+@pytest.mark.parametrize(('variants', 'message'), WRONG)
 def test_wrong_variants_are_named(variants, message):
     with pytest.raises(SolverSpecError, match=message):
         spec(uses={'variant'}, variants=variants)
@@ -258,6 +258,15 @@ print(views(problem)[2].step[0], sum(first_step.stats.cache_hits.values()))
 """
 
 
+def printed_by(program, folder):
+    """Output of a program that finds the modules of a folder, with a cache of its own there."""
+    path = os.pathsep.join(map(str, (folder, REPOSITORY, REPOSITORY / 'test')))
+    return subprocess.run(
+        [sys.executable, '-B', '-c', program], capture_output=True, text=True, check=True,
+        env={**os.environ, 'NUMBA_CACHE_DIR': str(folder / 'cache'), 'PYTHONPATH': path},
+    ).stdout  # fmt: skip
+
+
 @pytest.mark.slow
 def test_edited_steps_are_compiled_anew_and_others_loaded(tmp_path):
     (tmp_path / 'own_kernel.py').write_text(KERNEL)
@@ -265,12 +274,7 @@ def test_edited_steps_are_compiled_anew_and_others_loaded(tmp_path):
     def run(factor, sign):
         (tmp_path / 'own_factor.py').write_text(f'FACTOR = {factor}\n')
         (tmp_path / 'own_step.py').write_text(STEP.replace('SIGN', sign))
-        path = os.pathsep.join([str(tmp_path), str(REPOSITORY)])
-        done = subprocess.run(
-            [sys.executable, '-B', '-c', FIRST_STEP], capture_output=True, text=True, check=True,
-            env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path / 'cache'), 'PYTHONPATH': path},
-        )  # fmt: skip
-        return done.stdout.split()
+        return printed_by(FIRST_STEP, tmp_path).split()
 
     assert run(0.25, '1.0') == ['0.25', '0']
     assert run(0.25, '1.0') == ['0.25', '1']
@@ -296,10 +300,5 @@ except iks.exceptions.SolverSpecError as error:
 @pytest.mark.slow
 def test_steps_that_cannot_be_compiled_say_why(tmp_path):
     (tmp_path / 'own_step.py').write_text(BROKEN)
-    path = os.pathsep.join(map(str, (tmp_path, REPOSITORY, REPOSITORY / 'test')))
-    done = subprocess.run(
-        [sys.executable, '-B', '-c', COMPILE_BROKEN], capture_output=True, text=True, check=True,
-        env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path / 'cache'), 'PYTHONPATH': path},
-    )  # fmt: skip
     reason = "step: that of scaled cannot be compiled by Numba: Unknown attribute 'speed'"
-    assert done.stdout.startswith(reason)
+    assert printed_by(COMPILE_BROKEN, tmp_path).startswith(reason)

@@ -1,9 +1,9 @@
 """Several tips: solved together, honest, and refused where there is no sense."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 import math
 import pickle
-import threading
 
 import numpy as np
 import pytest
@@ -23,7 +23,6 @@ import ik_service as iks
 from ik_service import IkStatus
 from ik_service.exceptions import ArgumentError, OptionError
 
-HANDS = ('left_grip', 'right_grip')
 PAIR = ('left_grip', 'right_grip')
 OTHERS = ('pseudoinverse', 'transpose', 'bfgs', 'conjugate_gradient')  # each compiles for 10 s
 METHODS = ['levenberg_marquardt', *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
@@ -36,7 +35,7 @@ def body():
 
 @lru_cache
 def hands():
-    return body().tree('pelvis', HANDS)
+    return body().tree('pelvis', PAIR)
 
 
 def assert_reached(tree, targets, result, tolerance=1e-5):
@@ -51,18 +50,38 @@ def assert_reached(tree, targets, result, tolerance=1e-5):
         assert orientation <= min(tolerance, result.orientation_error + 1e-12)
 
 
-def test_two_arms_on_a_torso():
-    """All random reachable pairs, from random seeds; a thousand are counted by a benchmark."""
-    tree = hands()
+SOLVED = {  # a tree, and how many random poses of it from which seed of the generator
+    'two arms on a torso': (hands, 100, 1),
+    'one hand, and the other where the first wants it': (
+        lambda: body().tree(None, ['left_grip', PAIR]), 20, 7,
+    ),
+    'hands held together anywhere': (lambda: body().tree(None, [PAIR]), 20, 8),
+    # Consistent poses of links of one arm: the other form of the step.
+    'more components than joints': (
+        lambda: body().tree(
+            'chest', ['left_upper_arm', 'left_forearm', 'left_hand', 'left_grip']
+        ), 10, 9,
+    ),
+    'one tip': (lambda: arm('panda').robot.tree('panda_link0', ['panda_hand_tcp']), 20, 10),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(('make', 'count', 'seed'), SOLVED.values(), ids=SOLVED)
+def test_all_random_poses_are_reached_from_random_seeds(make, count, seed):
+    tree = make()
     solver = iks.Solver(tree)
-    for q, seed in zip(postures(tree, 100, 1), postures(tree, 100, 2), strict=True):
+    for q, start in zip(postures(tree, count, seed), postures(tree, count, 2), strict=True):
         targets = tree.forward(q)
-        assert_reached(tree, targets, solver.solve(targets, seed))
+        result = solver.solve(targets, start)
+        assert_reached(tree, targets, result)
+        if tree.n == hands().n and PAIR in targets:
+            poses = hands().forward(result.q)
+            apart = np.linalg.solve(poses['left_grip'], poses['right_grip'])
+            np.testing.assert_allclose(apart, targets[PAIR], atol=1e-4)
 
 
 @pytest.mark.parametrize('method', METHODS)
 def test_methods_solve_trees(method):
-    """From seeds nearby; bound by searches, not by time."""
     tree, rng = hands(), np.random.default_rng(3)
     options = iks.IkOptions(timeout=60.0)
     for q in postures(tree, 5, 4):
@@ -86,46 +105,6 @@ def test_order_of_the_targets_does_not_matter():
     targets = tree.forward(postures(tree, 1, 6)[0])
     backwards = dict(reversed(targets.items()))
     np.testing.assert_array_equal(iks.solve_ik(tree, targets).q, iks.solve_ik(tree, backwards).q)
-
-
-def test_relative_pose_of_two_hands():
-    """One hand where it shall be, the other where the first wants it."""
-    tree = body().tree(None, ['left_grip', PAIR])
-    for q in postures(tree, 20, 7):
-        targets = tree.forward(q)
-        result = iks.solve_ik(tree, targets)
-        assert_reached(tree, targets, result)
-        poses = hands().forward(result.q)
-        np.testing.assert_allclose(
-            np.linalg.solve(poses['left_grip'], poses['right_grip']), targets[PAIR], atol=1e-4
-        )
-
-
-def test_hands_held_together_anywhere():
-    tree = body().tree(None, [PAIR])
-    for q in postures(tree, 20, 8):
-        targets = tree.forward(q)
-        assert_reached(tree, targets, iks.solve_ik(tree, targets, tree.mid_range()))
-
-
-def test_more_components_than_joints():
-    """Consistent poses of six links of one arm: the other form of the step."""
-    tips = ['left_upper_arm', 'left_forearm', 'left_hand', 'left_grip']
-    tree = body().tree('chest', tips)
-    assert tree.n < 6 * len(tips)
-    for q in postures(tree, 10, 9):
-        targets = tree.forward(q)
-        assert_reached(tree, targets, iks.solve_ik(tree, targets))
-
-
-def test_tree_of_one_tip_is_a_chain():
-    chain = arm('panda')
-    tree = chain.robot.tree(chain.base_link, [chain.tip_link])
-    for q in postures(chain, 20, 10):
-        target = chain.forward(q)
-        assert_reached(
-            tree, {chain.tip_link: target}, iks.solve_ik(tree, {chain.tip_link: target})
-        )
 
 
 def test_unreachable_tip_gets_the_closest_pose():
@@ -162,14 +141,19 @@ def test_errors_are_the_largest_of_a_tip():
     np.testing.assert_allclose((result.position_error, result.orientation_error), largest)
 
 
+def traces_of_hard_ones(tree, count, searches):
+    """Traces of searches for a right hand that is turned away, from where both hands are."""
+    options = iks.IkOptions(record_trace=True, max_searches=searches, timeout=60.0)
+    for q in postures(tree, count, 18):
+        targets = tree.forward(q)
+        targets['right_grip'][:3, :3] = targets['right_grip'][:3, :3] @ rotation((1, 0, 0), 3.0)
+        yield iks.solve_ik(tree, targets, q, options=options).trace
+
+
 def test_arm_that_has_arrived_stays():
     """A search that failed for one hand is followed by one with the other's joints as they are."""
     tree = hands()
-    options = iks.IkOptions(record_trace=True, max_searches=6)
-    for q in postures(tree, 40, 18):
-        targets = tree.forward(q)
-        targets['right_grip'][:3, :3] = targets['right_grip'][:3, :3] @ rotation((1, 0, 0), 3.0)
-        trace = iks.solve_ik(tree, targets, q, options=options).trace
+    for trace in traces_of_hard_ones(tree, 40, 6):
         starts = [trace.q[trace.search == k][0] for k in range(2) if (trace.search == k).any()]
         if len(starts) == 2:
             left = [tree.joint_names.index(n) for n in tree.joint_names if 'left' in n]
@@ -185,12 +169,8 @@ def test_torso_of_two_arms_stays_when_the_target_is_a_hard_one():
     torso = [
         i for i, name in enumerate(tree.joint_names) if not name.startswith(('left', 'right'))
     ]
-    options = iks.IkOptions(record_trace=True, max_searches=40, timeout=60.0)
     kept = set()
-    for q in postures(tree, 10, 18):
-        targets = tree.forward(q)
-        targets['right_grip'][:3, :3] = targets['right_grip'][:3, :3] @ rotation((1, 0, 0), 3.0)
-        trace = iks.solve_ik(tree, targets, q, options=options).trace
+    for trace in traces_of_hard_ones(tree, 10, 40):
         for search in range(1, 1 + int(trace.search.max())):
             before, now = (trace.q[trace.search == k][:, torso] for k in (search - 1, search))
             if (before == now[0]).all(axis=1).any():
@@ -253,18 +233,10 @@ def test_arms_without_a_common_joint_do_not_hinder_each_other(limits, share):
 
 def test_same_request_gives_the_same_answer_in_every_thread():
     tree = hands()
-    solver, answers = iks.Solver(tree), []
-    targets = tree.forward(postures(tree, 1, 19)[0])
-
-    def run():
-        answers.append(solver.solve(targets).q)
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len({answer.tobytes() for answer in answers}) == 1
+    solver, targets = iks.Solver(tree), tree.forward(postures(tree, 1, 19)[0])
+    with ThreadPoolExecutor(4) as pool:
+        answers = [*pool.map(lambda _: solver.solve(targets).q.tobytes(), range(4))]
+    assert len(set(answers)) == 1
 
 
 def test_solver_can_be_pickled_and_warmed_up():
@@ -352,16 +324,15 @@ TASKS = {
 
 
 @pytest.mark.parametrize('fields', TASKS.values(), ids=TASKS)
-def test_tolerances_hold_in_fact(fields):
+def test_tolerances_hold_in_fact(panda, fields):
     """Wide ones exactly, others within the solver's own; the errors are 0 inside."""
-    chain = arm('panda')
-    solver = iks.Solver(chain)
-    for q, seed in zip(postures(chain, 40, 11), postures(chain, 40, 12), strict=True):
-        task = iks.Task(chain.forward(q), **fields)
+    solver = iks.Solver(panda)
+    for q, seed in zip(postures(panda, 40, 11), postures(panda, 40, 12), strict=True):
+        task = iks.Task(panda.forward(q), **fields)
         result = solver.solve(task, seed)
         assert result.success, result.reason
-        assert within_limits(chain, result.q)
-        position, orientation = task.violation(chain.forward(result.q))
+        assert within_limits(panda, result.q)
+        position, orientation = task.violation(panda.forward(result.q))
         assert position <= (1e-5 if narrow_region(task.region) else 0.0)
         wide = all(t >= 1e-4 for t in task.orientation_tolerances)
         assert orientation <= (0.0 if wide else 1e-5)
@@ -373,23 +344,21 @@ def narrow_region(region):
     return region is None or 0.0 in region.extents
 
 
-def test_point_of_the_tip():
-    chain = arm('panda')
-    for q in postures(chain, 10, 13):
-        T, point = chain.forward(q), (0.1, -0.02, 0.05)
+def test_point_of_the_tip(panda):
+    for q in postures(panda, 10, 13):
+        T, point = panda.forward(q), (0.1, -0.02, 0.05)
         task = iks.Task(
             transform(T[:3, :3], T[:3, 3] + T[:3, :3] @ point), iks.Sphere(0.001), point=point
         )
-        result = iks.solve_ik(chain, task)
+        result = iks.solve_ik(panda, task)
         assert result.success
-        assert task.violation(chain.forward(result.q)) <= (0.0, 1e-5)
+        assert task.violation(panda.forward(result.q)) <= (0.0, 1e-5)
 
 
-def test_solved_at_once_inside_the_tolerances():
-    chain = arm('panda')
-    q = postures(chain, 1, 14)[0]
-    T = chain.forward(q) @ transform(rotation((0, 0, 1), 0.1), (0.01, 0.0, 0.0))
+def test_solved_at_once_inside_the_tolerances(panda):
+    q = postures(panda, 1, 14)[0]
+    T = panda.forward(q) @ transform(rotation((0, 0, 1), 0.1), (0.01, 0.0, 0.0))
     task = iks.Task(T, iks.Sphere(0.02), orientation_tolerances=(0.2, 0.2, 0.2))
-    result = iks.solve_ik(chain, task, q)
+    result = iks.solve_ik(panda, task, q)
     assert result.iterations == 0
     np.testing.assert_array_equal(result.q, q)

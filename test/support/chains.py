@@ -94,6 +94,12 @@ def planar(*lengths):
     return Robot.from_urdf(planar_xml(lengths)).chain('link0', 'tip')
 
 
+@lru_cache
+def endless(*lengths):
+    """The planar chain with joints that turn without end."""
+    return Robot.from_urdf(planar_xml(lengths, 'continuous', inner='')).chain('link0', 'tip')
+
+
 def postures(chain, count, seed=0):
     """Random joint vectors within the limits, (count, n); ±π where there are none."""
     lower = np.where(np.isfinite(chain.lower), chain.lower, -math.pi)

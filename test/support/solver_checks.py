@@ -172,10 +172,10 @@ def extended(chain, q, weights=(1.0,) * 6, element_weight=0.01, length=None, pla
     return np.vstack([stacked, tip[np.array(weights) > 0.0]])
 
 
-def mimicking():
+def mimicking(offset=0.0):
     """Three links in space; the third joint follows the first, with the second between them."""
     limits = limit_xml(-2.0, 2.0)
-    follows = limits + '<mimic joint="first" multiplier="-0.5"/>'
+    follows = f'{limits}<mimic joint="first" multiplier="-0.5" offset="{offset}"/>'
     joints = [
         joint_xml('first', 'revolute', 'a', 'b', (0, 0, 0.1), axis=(0, 1, 0), inner=limits),
         joint_xml('second', 'revolute', 'b', 'c', (0.5, 0, 0), (0.2, 0, 0), inner=limits),
@@ -225,54 +225,6 @@ def traces(chain, solver, strategy, weights, count=4, **values):
     for q, start in zip(postures(chain, count, 11), postures(chain, count, 12), strict=True):
         target = chain.forward(q)
         yield target, prepared.solve(target, start)
-
-
-def assert_costs_never_rise(name, solver, strategy):
-    """Over a whole search, for the pose, the position and weights that differ."""
-    chain = CHAINS[name]()
-    fallen = 0
-    for weights in ((1.0,) * 6, (1, 1, 1, 0, 0, 0), (2.0, 1.0, 0.5, 0.1, 0.1, 0.1)):
-        for target, result in traces(chain, solver, strategy, weights):
-            rows = result.trace.search == 0
-            cost = costs(chain, target, weights, result.trace, strategy)[rows]
-            assert np.all(np.diff(cost) <= 1e-13 * cost[:-1] + 1e-22)
-            fallen += cost[-1] < 0.5 * cost[0]
-            if strategy not in ('ignore', 'penalty'):
-                q = result.trace.q
-                assert np.all((chain.lower <= q) & (q <= chain.upper))
-    assert fallen >= 8
-
-
-def near(chain, q, way, **values):
-    """A function of the solver: the trace of a search from near a solution to the last digits."""
-    values = values or {'step_gain': 1.0}
-    options = options_with(
-        record_trace=True, max_searches=1, position_tolerance=1e-12, orientation_tolerance=1e-12,
-        joint_limits='ignore', max_iterations=200, **values,
-    )  # fmt: skip
-    start = q + way
-    target = chain.forward(q)
-    return lambda solver: iks.solve_ik(chain, target, start, solver, options).trace
-
-
-def first_below(trace, share):
-    """Steps until the cost is below a share of the first one."""
-    squares = trace.position_error**2 + trace.orientation_error**2
-    below = np.flatnonzero(squares <= share * squares[0])
-    return int(below[0]) if len(below) else math.inf
-
-
-def assert_gain_is_a_share(solver):
-    """A gain scales the first step: it is the share of the length that is tried first."""
-    chain = arm_of('panda')
-    q = chain.mid_range()
-    target = chain.forward(q + 0.1)
-    steps = {}
-    for gain in (1.0, 0.25, 1e-9):
-        options = options_with(step_gain=gain, record_trace=True, max_iterations=1, max_searches=1)
-        steps[gain] = iks.solve_ik(chain, target, q, solver, options).trace.step[1]
-    np.testing.assert_allclose(steps[0.25], 0.25 * steps[1.0], rtol=1e-12)
-    np.testing.assert_allclose(steps[1e-9], 1e-9 * steps[1.0], rtol=1e-4)
 
 
 def null_projection(J, rank):
@@ -360,12 +312,7 @@ OBJECTIVES = {
 }
 
 
-def _gradient_of(make):
-    def make_gradient(chain, weights):
-        values, g = make(chain, weights)
-        return values, lambda q: central_gradient(g, q, 1e-4)
-
-    return make_gradient
-
-
-GRADIENTS = {name: _gradient_of(make) for name, make in OBJECTIVES.items()}
+def gradient_of(objective, chain, weights):
+    """The options of an objective, and its gradient."""
+    values, g = OBJECTIVES[objective](chain, weights)
+    return values, lambda q: central_gradient(g, q, 1e-4)

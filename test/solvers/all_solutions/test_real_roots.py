@@ -57,15 +57,12 @@ def test_roots_that_meet_are_found(apart):
     assert near.sum() == 2 if apart >= 1e-5 else errors[near].max() > 1e-9
 
 
-@pytest.mark.parametrize('sign', [1.0, -1.0])
-def test_a_root_of_exactly_zero_between_values_of_one_sign_is_found(sign):
-    (angles, _), complete = found([sign, -sign] + [0.0] * 7, [0.0] * 9, 1e-15)
-    assert complete
-    assert np.cos(angles) == pytest.approx(1.0, abs=1e-9)
-    assert len(angles) > 0
-
-
-def test_none_is_found_where_there_is_none():
+def test_a_root_of_exactly_zero_between_values_of_one_sign_is_found_and_none_where_none_is():
+    for sign in (1.0, -1.0):
+        (angles, _), complete = found([sign, -sign] + [0.0] * 7, [0.0] * 9, 1e-15)
+        assert complete
+        assert np.cos(angles) == pytest.approx(1.0, abs=1e-9)
+        assert len(angles) > 0
     (angles, _), complete = found([1.0] + [0.0] * 7 + [0.9], [0.0] * 9, 1e-15)
     assert complete
     assert len(angles) == 0

@@ -13,6 +13,7 @@ import pytest
 from support.chains import arm as arm_of
 from support.chains import (
     arm_path,
+    endless,
     joint_xml,
     limit_xml,
     planar,
@@ -25,7 +26,7 @@ from support.chains import (
     within_limits,
 )
 from support.robots import arm_on_rail
-from support.solver_checks import options_with
+from support.solver_checks import MARGIN, options_with
 
 import ik_service as iks
 from ik_service.jit.compile import kernel
@@ -95,23 +96,6 @@ def test_active_set_moves_the_others_for_the_joint_at_its_bound():
     assert np.linalg.norm(J @ steps['clamp'] - e) > 1e-3
 
 
-def test_joint_leaves_its_bound_when_the_step_points_inside():
-    chain = two_links(-1.0, 1.0)
-    result = solve(chain, chain.forward([0.3, 0.4]), [1.0, 1.0], joint_limits='active_set')
-    assert result.success
-    np.testing.assert_allclose(result.q, [0.3, 0.4], rtol=0, atol=1e-3)
-
-
-def test_full_turns_bring_a_seed_inside():
-    chain = arm_of('planar_6r')
-    q = np.array([0.5, -2.0, 1.0, 0.1, -0.4, 2.5])
-    for turns in (1, -1, 7):
-        result = iks.solve_ik(chain, chain.forward(q), q + 2 * math.pi * turns)
-        assert result.success
-        assert result.iterations <= 1
-        np.testing.assert_allclose(result.q, q, rtol=0, atol=1e-9)
-
-
 def six_joints(kind, inner=''):
     axes = [(0, 0, 1), (0, 1, 0), (0, 1, 0), (1, 0, 0), (0, 1, 0), (1, 0, 0)]
     links = [f'link{i}' for i in range(7)]
@@ -168,9 +152,6 @@ def test_joint_that_others_mimic_by_halves_does_not_turn():
     far = iks.solve_ik(chain, target, [0.3 + 4 * math.pi])
     assert far.success
     assert far.q[0] == pytest.approx(0.4 + 4 * math.pi, abs=1e-4)
-
-
-# The turns themselves
 
 
 @numba.njit
@@ -244,13 +225,9 @@ intervals = st.one_of(
 )
 
 
-# The transformation itself
-
-
 @SEEDED
 @given(intervals, st.one_of(st.floats(-1e6, 1e6), st.floats(-1e-6, 1e-6)))
 def test_transformed_values_stay_within_the_limits(interval, y):
-    """Not by a rounding error either."""
     lower, upper = interval
     assert lower <= _transformed(lower, upper, y) <= upper
 
@@ -274,9 +251,6 @@ def test_untransformed_is_the_inverse_of_transformed(interval, share):
     assert _transformed(lower, upper, y) == pytest.approx(value, abs=1e-13 * size)
     if lower >= -FARTHEST_LIMIT and upper <= FARTHEST_LIMIT:
         assert abs(y) <= math.pi / 2
-
-
-# A step
 
 
 def transformed_by_numpy(lower, upper, y):
@@ -314,12 +288,11 @@ def first_row(chain, target, q, solver, weights, **values):
     return trace.q[1]
 
 
-def endless():
+def one_sided():
     """Joints with no limit, with one, and with two."""
-    free = iks.Robot.from_urdf(planar_xml([0.5, 0.4, 0.3, 0.2], 'continuous', inner='')).chain(
-        'link0', 'tip'
+    return endless(0.5, 0.4, 0.3, 0.2).with_limits(
+        [-np.inf, -2.0, -np.inf, -1.0], [np.inf, np.inf, 2.0, 2.5]
     )
-    return free.with_limits([-np.inf, -2.0, -np.inf, -1.0], [np.inf, np.inf, 2.0, 2.5])
 
 
 def chosen_step(solver, J, e):
@@ -336,7 +309,7 @@ STEPS = ('pseudoinverse', 'levenberg_marquardt', 'transpose')
 PROBLEMS = {
     'panda': lambda: arm_of('panda'),
     'sliding': lambda: snake(7, prismatic=0.5),
-    'endless': endless,
+    'one-sided': one_sided,
 }
 
 
@@ -364,12 +337,9 @@ def test_transformed_step_is_the_step_of_the_new_variables(solver, name, weights
         np.testing.assert_allclose(after, expected, rtol=0, atol=1e-5 * (1.0 + scale**2))
 
 
-# What comes of it
-
-
 @pytest.mark.parametrize('solver', [name for name in iks.solver_names() if name != 'ccd'])
 def test_one_sided_limits_are_kept_by_transformed_variables(solver):
-    chain = endless()
+    chain = one_sided()
     options = options_with(
         joint_limits='transform', task_weights=(1, 1, 0, 0, 0, 0), record_trace=True,
         max_searches=3,
@@ -380,10 +350,6 @@ def test_one_sided_limits_are_kept_by_transformed_variables(solver):
         assert all(within_limits(chain, q) for q in result.trace.q)
         solved += result.success
     assert solved >= 4
-
-
-# The penalty begins this share of the range (or of 1) inside a bound.
-MARGIN = 1e-3
 
 
 def beyond(chain, q):
@@ -462,7 +428,6 @@ def _warnings_are_errors():
 
 
 def turning_arm(lower, upper):
-    """The UR5e with other limits of all joints."""
     text = re.sub(r'lower="[^"]*"', f'lower="{lower!r}"', arm_path('ur5e').read_text())
     text = re.sub(r'upper="[^"]*"', f'upper="{upper!r}"', text)
     return iks.Robot.from_urdf(text).chain('base_link', 'tool0')
@@ -554,23 +519,17 @@ def test_paths_all_solutions_and_objectives_of_an_arm_on_a_rail(limits):
         assert result.success
 
 
-def test_objectives_leave_out_joints_without_limits():
-    wide, free = arm_on_rail(-1e6, 1e6), arm_on_rail(-LARGEST, LARGEST)
-    start = np.array([0.5, 0.3, -1.0, 1.5, -0.5, 1.0, 0.2])
-    options = iks.IkOptions(objective='joint_centers', null_space_gain=0.1)
-    answers = [
-        iks.solve_ik(chain, chain.forward(start), start + 0.2, 'pseudoinverse', options).q
-        for chain in (wide, free)
-    ]
-    np.testing.assert_array_equal(*answers)
-
-
-def test_tracking_does_not_draw_joints_without_limits_to_the_middle_of_them():
+@pytest.mark.parametrize('way', ['by an objective', 'while it tracks'])
+def test_joints_without_limits_are_not_drawn_to_the_middle_of_them(way):
     start = np.array([50.0, 0.3, -1.0, 1.5, -0.5, 1.0, 0.2])
     answers = []
     for chain in (arm_on_rail(-1e6, 1e6), arm_on_rail(-LARGEST, LARGEST)):
         T = chain.forward(start)
-        T[2, 3] += 0.01
-        answers.append(iks.solve_ik(chain, T, start).q)
+        if way == 'while it tracks':
+            T[2, 3] += 0.01
+            answers.append(iks.solve_ik(chain, T, start).q)
+        else:
+            options = iks.IkOptions(objective='joint_centers', null_space_gain=0.1)
+            answers.append(iks.solve_ik(chain, T, start + 0.2, 'pseudoinverse', options).q)
     np.testing.assert_array_equal(*answers)
-    assert abs(answers[0][0] - 50.0) < 0.1
+    assert abs(answers[0][0] - 50.0) < 0.5

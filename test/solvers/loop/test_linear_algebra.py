@@ -48,8 +48,7 @@ def test_pivots_are_chosen():
 
 
 def test_badly_conditioned_is_not_singular():
-    n = 6
-    hilbert = 1.0 / (np.arange(n)[:, None] + np.arange(n) + 1.0)
+    hilbert = 1.0 / (np.arange(6)[:, None] + np.arange(6) + 1.0)
     regular, x = solved(hilbert, hilbert.sum(axis=1))
     assert regular
     np.testing.assert_allclose(x, 1.0, rtol=1e-8)
@@ -157,7 +156,6 @@ def test_definite_systems(size):
 
 @pytest.mark.parametrize('tips', [1, 2, 4], ids='{} tips'.format)
 def test_step_of_either_form(tips):
-    """Fewer components than variables, and more."""
     names = ['left_grip', 'right_grip', 'left_forearm', ('left_hand', 'right_hand')][:tips]
     tree = iks.Robot.from_urdf(arm_path('upper_body')).tree(None, names)
     problem = allocate_tree(tree)

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm as arm_of
-from support.chains import planar, planar_xml, postures, snake, within_limits
+from support.chains import endless, planar, postures, snake, within_limits
 from support.solver_checks import mimicking, options_with
 
 import ik_service as iks
@@ -19,15 +19,18 @@ POSE = (1.0,) * 6
 POSITION = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
 
-def one_cycle(chain, q, target, weights=POSE, strategy='clamp', **options):
-    """The joint vector after one cycle."""
+def rows_of(chain, q, target, count, weights=POSE, **options):
     options = iks.IkOptions(
-        joint_limits=strategy, max_iterations=1, max_searches=1, record_trace=True,
-        task_weights=weights, **options,
+        max_iterations=count, max_searches=1, record_trace=True, task_weights=weights,
+        position_tolerance=1e-12, orientation_tolerance=1e-12, **options,
     )  # fmt: skip
     trace = iks.solve_ik(chain, target, q, 'ccd', options).trace
     np.testing.assert_array_equal(trace.q[0], q)
-    return trace.q[1]
+    return trace.q[trace.search == 0]
+
+
+def one_cycle(chain, q, target, weights=POSE, strategy='clamp', **options):
+    return rows_of(chain, q, target, 1, weights, joint_limits=strategy, **options)[1]
 
 
 def length_of(chain, variant):
@@ -37,13 +40,9 @@ def length_of(chain, variant):
 
 def disagreements(chain, rows, target, weights, length):
     """What a joint minimises: weighted distance², and the distance² of the rotation matrices."""
-    away = (tip_poses(chain, rows) - target)[:, :3] ** 2
+    away = (tip_poses(chain, np.array(rows)) - target)[:, :3] ** 2
     rotation = 0.5 * length**2 * away[:, :, :3].sum(axis=(1, 2))
     return weights[0] * away[:, :, 3].sum(axis=1) + weights[3] * rotation
-
-
-def disagreement(chain, q, target, weights, length=1.0):
-    return disagreements(chain, q[None], target, weights, length)[0]
 
 
 def best_by_scanning(chain, q, i, target, weights, length, lower, upper):
@@ -68,9 +67,7 @@ def test_each_joint_goes_to_its_best_place_within_its_limits(name, weights, vari
     """The first cycle, before there is anything to extrapolate from."""
     chain = {
         'sliding': lambda: snake(6, prismatic=0.5),
-        'continuous': lambda: iks.Robot.from_urdf(
-            planar_xml([0.5, 0.4, 0.3], 'continuous', inner='')
-        ).chain('link0', 'tip'),
+        'continuous': lambda: endless(0.5, 0.4, 0.3),
     }.get(name, lambda: arm_of(name))()  # fmt: skip
     tight = 0.35 * (chain.upper - chain.lower)
     if name != 'continuous':
@@ -78,29 +75,23 @@ def test_each_joint_goes_to_its_best_place_within_its_limits(name, weights, vari
     lower = np.where(np.isfinite(chain.lower), chain.lower, -math.pi)
     upper = np.where(np.isfinite(chain.upper), chain.upper, math.pi)
     q, q_target = postures(chain, 2, seed=7)
-    target = (
-        arm_of(name).forward(q_target + 0.3)
-        if name in ('panda', 'ur5e')
-        else chain.forward(q_target + 0.3)
-    )
+    target = chain.forward(q_target + 0.3)
     length = length_of(chain, variant)
     after = one_cycle(chain, q, target, weights, variant=variant)
     assert within_limits(chain, after)
     varied = q.copy()
     for i in reversed(range(chain.n)):
-        before = disagreement(chain, varied, target, weights, length)
-        varied[i] = after[i]
-        cost = disagreement(chain, varied, target, weights, length)
+        earlier, varied[i] = varied.copy(), after[i]
+        before, cost = disagreements(chain, [earlier, varied], target, weights, length)
         best = best_by_scanning(chain, varied, i, target, weights, length, lower[i], upper[i])
         assert cost <= before + 1e-15
         assert cost == pytest.approx(best, abs=1e-7)
         assert cost <= best + 1e-12
 
 
-def test_joint_that_may_turn_more_than_once_takes_the_nearest_turn():
-    chain = arm_of('ur5e')
+def test_joint_that_may_turn_more_than_once_takes_the_nearest_turn(ur5e):
     q = np.full(6, 3.0)
-    after = one_cycle(chain, q, chain.forward(q + 0.1))
+    after = one_cycle(ur5e, q, ur5e.forward(q + 0.1))
     assert np.abs(after - q).max() <= math.pi
 
 
@@ -149,25 +140,18 @@ def test_transformed_joints_go_where_clamped_ones_do(name, variant):
         np.testing.assert_allclose(transformed, clamped, atol=1e-9)
 
 
-# Joints that change nothing
-
-
 @pytest.mark.parametrize('weights', [POSITION, (1.0, 1.0, 2.0, 0.0, 0.0, 0.0)])
 @pytest.mark.parametrize('strategy', ['clamp', 'ignore'])
-def test_joint_without_effect_stays(weights, strategy):
+def test_joint_without_effect_stays(panda, weights, strategy):
     """The tip of the Panda is on its last axis, so its position is not that joint's affair."""
-    chain = arm_of('panda')
-    for q, q_target in postures(chain, 20, seed=3).reshape(10, 2, 7):
+    for q, q_target in postures(panda, 20, seed=3).reshape(10, 2, 7):
         options = options_with(
             task_weights=weights, joint_limits=strategy, record_trace=True, max_searches=1
         )
-        result = iks.solve_ik(chain, chain.forward(q_target), q, 'ccd', options)
+        result = iks.solve_ik(panda, panda.forward(q_target), q, 'ccd', options)
         steps = result.trace.step[result.trace.search == 0]
         assert not steps[:, 6].any()
         assert np.abs(steps).max() <= 2 * math.pi
-
-
-# What has no closed form
 
 
 @pytest.mark.parametrize('weights', [(1.0, 2.0, 0.5, 1.0, 1.0, 1.0), (1, 1, 0, 0, 0, 0)])
@@ -191,24 +175,13 @@ def test_with_weights_that_differ_each_joint_minimises_its_linearised_error(weig
             varied[i] = after[i]
 
 
-EVEN = (1.0,) * 6
 UNEVEN = (1.0, 2.0, 0.5, 1.0, 1.0, 1.0)
-
-
-def rows_of(chain, q, target, count, weights=EVEN, **options):
-    """The joint vectors of the first search."""
-    options = iks.IkOptions(
-        max_iterations=count, max_searches=1, record_trace=True, task_weights=weights,
-        position_tolerance=1e-12, orientation_tolerance=1e-12, **options,
-    )  # fmt: skip
-    trace = iks.solve_ik(chain, target, q, 'ccd', options).trace
-    return trace.q[trace.search == 0]
 
 
 def lowered_by_cycles(chain, q, target, weights):
     """What the cycles lower: of the rotation matrices where all weights are alike, else of e."""
     length = characteristic_length(chain, iks.IkOptions())
-    if weights == EVEN:
+    if weights == POSE:
         difference = chain.forward(q) - target
         rotation = 0.5 * np.sum(difference[:3, :3] ** 2)
         return np.sum(difference[:3, 3] ** 2) + length**2 * rotation
@@ -217,7 +190,6 @@ def lowered_by_cycles(chain, q, target, weights):
 
 
 def without_turns(motion):
-    """Motions of turning joints less their full turns."""
     return motion - 2 * np.pi * np.floor(motion / (2 * np.pi) + 0.5)
 
 
@@ -229,17 +201,16 @@ def inside(chain, q):
     return np.clip(q, chain.lower, chain.upper)
 
 
-@pytest.mark.parametrize('weights', [EVEN, UNEVEN])
+@pytest.mark.parametrize('weights', [POSE, UNEVEN])
 @pytest.mark.parametrize('strategy', ['clamp', 'ignore'])
-def test_steps_are_those_of_the_formula_or_cycles(weights, strategy):
+def test_steps_are_those_of_the_formula_or_cycles(panda, weights, strategy):
     """γ by least squares, to 1e-5 of the step: the solver has normal equations."""
-    chain = arm_of('panda')
     settings = {'weights': weights, 'joint_limits': strategy}
     extrapolated = 0
-    for q, q_target in postures(chain, 8, seed=5).reshape(4, 2, 7):
-        target = chain.forward(q_target)
-        rows = rows_of(chain, q, target, 5, **settings)
-        after = np.array([rows_of(chain, row, target, 1, **settings)[1] for row in rows])
+    for q, q_target in postures(panda, 8, seed=5).reshape(4, 2, 7):
+        target = panda.forward(q_target)
+        rows = rows_of(panda, q, target, 5, **settings)
+        after = np.array([rows_of(panda, row, target, 1, **settings)[1] for row in rows])
         motions = without_turns(after - rows)
         for k in range(1, len(rows) - 1):
             first = max(0, k - 5)
@@ -249,26 +220,25 @@ def test_steps_are_those_of_the_formula_or_cycles(weights, strategy):
             way = motions[k] - (ways + changes) @ gamma
             place = rows[k] + way / max(1.0, np.abs(way).max())
             if strategy == 'clamp':
-                place = inside(chain, place)
-            errors = [lowered_by_cycles(chain, x, target, weights) for x in (place, after[k])]
+                place = inside(panda, place)
+            errors = [lowered_by_cycles(panda, x, target, weights) for x in (place, after[k])]
             expected = place if errors[0] < errors[1] else after[k]
             extrapolated += errors[0] < errors[1]
             np.testing.assert_allclose(rows[k + 1], expected, atol=1e-5)
     assert extrapolated > 0
 
 
-@pytest.mark.parametrize('weights', [EVEN, UNEVEN])
+@pytest.mark.parametrize('weights', [POSE, UNEVEN])
 @pytest.mark.parametrize('strategy', ['clamp', 'ignore'])
-def test_no_step_is_worse_than_its_cycle(weights, strategy):
-    chain = arm_of('ur5e')
+def test_no_step_is_worse_than_its_cycle(ur5e, weights, strategy):
     settings = {'weights': weights, 'joint_limits': strategy}
-    for q, q_target in postures(chain, 8, seed=6).reshape(4, 2, 6):
-        target = chain.forward(q_target)
-        rows = rows_of(chain, q, target, 30, **settings)
+    for q, q_target in postures(ur5e, 8, seed=6).reshape(4, 2, 6):
+        target = ur5e.forward(q_target)
+        rows = rows_of(ur5e, q, target, 30, **settings)
         for before, row in pairwise(rows):
-            cycle = rows_of(chain, before, target, 1, **settings)[1]
-            least = lowered_by_cycles(chain, cycle, target, weights)
-            assert lowered_by_cycles(chain, row, target, weights) <= least + 1e-13
+            cycle = rows_of(ur5e, before, target, 1, **settings)[1]
+            least = lowered_by_cycles(ur5e, cycle, target, weights)
+            assert lowered_by_cycles(ur5e, row, target, weights) <= least + 1e-13
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,6 @@ WEIGHTS = [(1.0,) * 6, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0), (2.0, 1.0, 0.5, 0.1, 3.0,
 LENGTHS = [None, 0.05, 2.0]
 
 
-# Classical
-
-
 @pytest.mark.parametrize('weights', WEIGHTS)
 @pytest.mark.parametrize('n', [2, 6, 7, 30])
 def test_step_minimises_the_linearised_error(n, weights):
@@ -51,9 +48,6 @@ def test_fixed_gain(gain):
     for q, q_target in postures(chain, 10).reshape(5, 2, 7):
         first = first_step(chain, q, chain.forward(q_target), 'transpose', step_gain=gain)
         np.testing.assert_allclose(first.step, gain * first.J.T @ first.e, rtol=1e-12)
-
-
-# Accelerated
 
 
 def steps_of(chain, q, target, count, weights=(1.0,) * 6, **options):
@@ -98,10 +92,9 @@ def test_steps_are_those_of_the_formulas(weights, length):
     """To 1e-6 of the step, as rounding grows from step to step."""
     chain = snake(7)
     both = set()
+    used = characteristic_length(chain, iks.IkOptions(characteristic_length=length))
     for q, q_target in postures(chain, 20).reshape(10, 2, 7):
         target = chain.forward(q_target)
-        options = iks.IkOptions(characteristic_length=length)
-        used = characteristic_length(chain, options)
         rows, steps = steps_of(chain, q, target, 12, weights, characteristic_length=length)
         last, short_lengths = None, []
         for k in range(len(rows) - 1):
@@ -120,22 +113,17 @@ def test_steps_are_those_of_the_formulas(weights, length):
     assert both == {True, False}
 
 
-def scaled_urdf(factor):
-    """A chain of random links, all lengths times a factor."""
-    chain = snake(6)
-    joints = ''.join(
-        f'<joint name="j{k}" type="continuous"><parent link="l{k}"/><child link="l{k + 1}"/>'
-        f'<origin xyz="{" ".join(str(factor * x) for x in way)}" rpy="0.3 {0.5 * k} 1"/>'
-        f'<axis xyz="0 0 1"/></joint>'
-        for k, way in enumerate(np.random.default_rng(3).uniform(-0.4, 0.4, (chain.n, 3)))
-    )
-    links = ''.join(f'<link name="l{k}"/>' for k in range(chain.n + 1))
-    return f'<robot name="scaled">{links}{joints}</robot>'
+def scaled_chain(factor):
+    joints = [
+        joint_xml(f'j{k}', 'continuous', f'l{k}', f'l{k + 1}', factor * way, (0.3, 0.5 * k, 1))
+        for k, way in enumerate(np.random.default_rng(3).uniform(-0.4, 0.4, (6, 3)))
+    ]
+    return iks.Robot.from_urdf(robot_xml([f'l{k}' for k in range(7)], joints)).chain()
 
 
 def test_unit_of_length_does_not_matter():
     """An arm in millimetres takes the same way; classical steps differ by orders of magnitude."""
-    metres, millimetres = (iks.Robot.from_urdf(scaled_urdf(f)).chain() for f in (1.0, 1000.0))
+    metres, millimetres = map(scaled_chain, (1.0, 1000.0))
     q, q_target = postures(metres, 2, seed=4)
     ways = {}
     for variant in ('accelerated', 'classical'):
@@ -148,13 +136,12 @@ def test_unit_of_length_does_not_matter():
 
 
 @pytest.mark.parametrize('strategy', ['clamp', 'active_set', 'penalty', 'ignore', 'transform'])
-def test_no_joint_moves_by_more_than_a_radian_at_once(strategy):
+def test_no_joint_moves_by_more_than_a_radian_at_once(panda, strategy):
     """Apart from full turns, which bring it inside; transformed, it moves up to half its range."""
-    chain = arm_of('panda')
     options = options_with(joint_limits=strategy, record_trace=True, max_searches=3)
-    longest = 0.5 * (chain.upper - chain.lower).max() if strategy == 'transform' else 1.0
-    for target in targets(chain, 5, seed=6):
-        trace = iks.solve_ik(chain, target, None, 'transpose', options).trace
+    longest = 0.5 * (panda.upper - panda.lower).max() if strategy == 'transform' else 1.0
+    for target in targets(panda, 5, seed=6):
+        trace = iks.solve_ik(panda, target, None, 'transpose', options).trace
         step = trace.step[trace.search == 0]
         step -= 2 * np.pi * np.round(step / (2 * np.pi))
         assert np.abs(step).max() <= longest + 1e-12
@@ -166,22 +153,20 @@ POSITION = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
 
 def near(chain, seed):
-    """A target, and a start not far from it and from no limit."""
     q = 0.5 * postures(chain, 1, seed)[0] + 0.5 * chain.mid_range()
     return chain.forward(q), q + 0.1
 
 
 @pytest.mark.parametrize('solver', TAKING_GAIN)
 @pytest.mark.parametrize('gain', [1e-9, 1e-6, 1e-3])
-def test_tiny_steps_never_raise_the_error_and_use_all_iterations(solver, gain):
-    chain = arm_of('panda')
+def test_tiny_steps_never_raise_the_error_and_use_all_iterations(panda, solver, gain):
     for seed in range(5):
-        target, start = near(chain, seed)
+        target, start = near(panda, seed)
         options = options_with(
             step_gain=gain, record_trace=True, max_iterations=100, max_searches=1,
             task_weights=POSITION if solver == 'ccd' else (1.0,) * 6,  # its own measure of turns
         )  # fmt: skip
-        result = iks.solve_ik(chain, target, start, solver, options)
+        result = iks.solve_ik(panda, target, start, solver, options)
         assert result.status is iks.IkStatus.NO_SOLUTION
         trace = result.trace
         rows = trace.search == 0
@@ -193,31 +178,25 @@ def test_tiny_steps_never_raise_the_error_and_use_all_iterations(solver, gain):
         assert cost[-1] > (1.0 - 1e4 * gain) * cost[0] or solver == 'bfgs'  # it learns the share
 
 
-def test_step_of_a_billionth_is_as_good_as_its_slope():
+def test_step_of_a_billionth_is_as_good_as_its_slope(ur5e):
     """Slow, and as stable as can be: a thousand steps do what the slope promises."""
-    chain = arm_of('ur5e')
-    target, start = near(chain, 0)
+    target, start = near(ur5e, 0)
     options = options_with(step_gain=1e-9, record_trace=True, max_iterations=1000, max_searches=1)
-    trace = iks.solve_ik(chain, target, start, 'pseudoinverse', options).trace
+    trace = iks.solve_ik(ur5e, target, start, 'pseudoinverse', options).trace
     way = trace.q[1000] - trace.q[0]
     np.testing.assert_allclose(way, 1000 * trace.step[1], rtol=1e-5)
 
 
 @pytest.mark.parametrize('solver', FIRST_ORDER)
 @pytest.mark.parametrize('strategy', ['clamp', 'active_set', 'ignore'])
-def test_good_steps_succeed(solver, strategy):
-    chain = arm_of('panda')
+def test_good_steps_succeed(panda, solver, strategy):
     for seed in range(3):
-        target, start = near(chain, seed)
+        target, start = near(panda, seed)
         options = options_with(
-            step_gain=0.5,
-            joint_limits=strategy,
-            task_weights=POSITION,
-            max_searches=3,
+            step_gain=0.5, joint_limits=strategy, task_weights=POSITION, max_searches=3,
             position_tolerance=1e-3,
-        )
-        result = iks.solve_ik(chain, target, start, solver, options)
-        assert result.success
+        )  # fmt: skip
+        assert iks.solve_ik(panda, target, start, solver, options).success
 
 
 @pytest.mark.parametrize('solver', FIRST_ORDER)
@@ -283,19 +262,16 @@ def test_settled_at_the_closest_pose_is_not_diverged(solver):
         assert result.position_error == pytest.approx(0.5, abs=1e-3)
 
 
-def test_unreachable_is_unreachable_whatever_the_gain():
-    chain = arm_of('panda')
+def test_unreachable_is_unreachable_whatever_the_gain(panda):
     for gain in (1e-9, 1.0, 1e6):
         result = iks.solve_ik(
-            chain, transform(p=(9.0, 0, 0)), None, 'transpose', options_with(step_gain=gain)
+            panda, transform(p=(9.0, 0, 0)), None, 'transpose', options_with(step_gain=gain)
         )
         assert result.status is iks.IkStatus.UNREACHABLE
 
 
-def test_line_searches_do_not_diverge():
-    chain = arm_of('panda')
+def test_line_searches_do_not_diverge(panda):
     for solver in ('bfgs', 'conjugate_gradient'):
-        for target in targets(chain, 3):
-            options = options_with(step_gain=1e6)
-            result = iks.solve_ik(chain, target, None, solver, options)
+        for target in targets(panda, 3):
+            result = iks.solve_ik(panda, target, None, solver, options_with(step_gain=1e6))
             assert result.status in (iks.IkStatus.SUCCESS, iks.IkStatus.NO_SOLUTION)

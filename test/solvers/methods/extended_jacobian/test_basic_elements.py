@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm as arm_of
-from support.chains import joint_xml, limit_xml, planar, planar_xml, postures, robot_xml, snake
+from support.chains import joint_xml, limit_xml, planar, postures, robot_xml, snake
 from support.solver_checks import extended, mimicking
 
 import ik_service as iks
@@ -20,7 +20,6 @@ from ik_service.solvers.options import length_weight
 
 
 def bent(angle, kind='revolute'):
-    """Two joints whose axes make an angle."""
     joints = [
         joint_xml('one', 'revolute', 'a', 'b', inner=limit_xml(-1.0, 1.0)),
         joint_xml('two', kind, 'b', 'c', (1, 0, 0), (angle, 0, 0), inner=limit_xml(-1.0, 1.0)),
@@ -48,7 +47,7 @@ def test_planar_chains_turn_about_parallel_axes(make, planar_one):
 
 
 def test_length_of_joints_in_one_point():
-    chain = iks.Robot.from_urdf(planar_xml([0.0, 0.0])).chain('link0', 'tip')
+    chain = planar(0.0, 0.0)
     assert mean_distance(chain) == 1.0
 
 
@@ -99,16 +98,9 @@ def test_plane_of_a_planar_chain_may_have_any_orientation(axis):
     """Each element has coordinates of its own, in which it turns from x to y."""
     across = np.cross(axis, (0.3, 0.9, 0.1))
     across /= np.linalg.norm(across)
+    limits = limit_xml(-3, 3)
     joints = [
-        joint_xml(
-            f'j{k}',
-            'revolute',
-            f'l{k}',
-            f'l{k + 1}',
-            x * across,
-            axis=axis,
-            inner=limit_xml(-3, 3),
-        )
+        joint_xml(f'j{k}', 'revolute', f'l{k}', f'l{k + 1}', x * across, axis=axis, inner=limits)
         for k, x in enumerate((0.0, 0.4, 0.3))
     ]
     joints.append(joint_xml('tip', 'fixed', 'l3', 'l4', 0.2 * across))
@@ -127,15 +119,15 @@ def test_plane_of_a_planar_chain_may_have_any_orientation(axis):
 
 
 MATRIX_CHAINS = {
-    'panda': lambda: arm_of('panda'),
-    'ur5e': lambda: arm_of('ur5e'),
-    'planar, whole pose': lambda: arm_of('planar_6r'),
-    'sliding': lambda: snake(6, prismatic=0.5),
-    'long': lambda: snake(12, prismatic=0.3),
-    'two joints': lambda: snake(2),
-    'from tip to base': lambda: snake(4).robot.chain('link4', 'link0'),
-    'locked': lambda: snake(5).robot.chain('link0', 'link5', locked={'joint3': 0.7}),
-    'mimicking': mimicking,
+    'panda': arm_of('panda'),
+    'ur5e': arm_of('ur5e'),
+    'planar, whole pose': arm_of('planar_6r'),
+    'sliding': snake(6, prismatic=0.5),
+    'long': snake(12, prismatic=0.3),
+    'two joints': snake(2),
+    'from tip to base': snake(4).robot.chain('link4', 'link0'),
+    'locked': snake(5).robot.chain('link0', 'link5', locked={'joint3': 0.7}),
+    'mimicking': mimicking(),
 }
 
 
@@ -144,7 +136,7 @@ MATRIX_CHAINS = {
     'weights', [(1.0,) * 6, (2.0, 1.0, 0.5, 0.0, 3.0, 0.0), (1, 1, 1, 0, 0, 0)]
 )
 def test_in_space_its_rows_are_the_motions_of_the_elements(name, weights):
-    chain = MATRIX_CHAINS[name]()
+    chain = MATRIX_CHAINS[name]
     weights = weights if name != 'planar, whole pose' else (*weights[:5], 1.0)
     scaled = np.multiply(weights, np.repeat([length_weight(chain) ** 2, 1.0], 3))
     for q in postures(chain, 3):
@@ -173,9 +165,6 @@ def test_bad_arguments_are_refused():
         extended_matrix(chain, [0, 0], in_plane(characteristic_length=1.0))
 
 
-# Rank
-
-
 def smallest(chain, q, options=None):
     return np.linalg.svd(extended_matrix(chain, q, options), compute_uv=False)[-1]
 
@@ -198,5 +187,5 @@ def test_rows_of_position_alone_lose_rank_where_lengths_match():
 def test_rows_of_the_pose_lose_rank_only_where_all_joints_share_an_axis():
     for bends in itertools.product((0.0, math.pi), repeat=2):
         assert smallest(planar(1.0, 2.0, 1.0), [0.4, *bends]) > 1e-3
-    chain = iks.Robot.from_urdf(planar_xml([0.0, 0.0])).chain('link0', 'tip')
+    chain = planar(0.0, 0.0)
     assert smallest(chain, [0.4, 0.1]) < 1e-15

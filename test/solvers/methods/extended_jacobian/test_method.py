@@ -18,15 +18,15 @@ POSE = (1.0,) * 6
 PAPER = (0.09, 0.06, 0.09, 0.15, 0.15, 0.09)
 # Chain, task, and how many rows an element has.
 PROBLEMS = {
-    'planar_6r': (lambda: arm_of('planar_6r'), PLANE, 2),
-    'paper': (lambda: planar(*PAPER), PLANE, 2),
-    'planar, pose': (lambda: arm_of('planar_6r'), POSE, 6),
-    'panda': (lambda: arm_of('panda'), POSE, 6),
-    'panda, position': (lambda: arm_of('panda'), (1, 1, 1, 0, 0, 0), 6),
-    'ur5e': (lambda: arm_of('ur5e'), (2.0, 1.0, 0.5, 0.0, 3.0, 0.0), 6),
-    'sliding': (lambda: snake(6, prismatic=0.5), POSE, 6),
-    'long': (lambda: snake(30), POSE, 6),
-    'mimicking': (mimicking, POSE, 6),
+    'planar_6r': (arm_of('planar_6r'), PLANE, 2),
+    'paper': (planar(*PAPER), PLANE, 2),
+    'planar, pose': (arm_of('planar_6r'), POSE, 6),
+    'panda': (arm_of('panda'), POSE, 6),
+    'panda, position': (arm_of('panda'), (1, 1, 1, 0, 0, 0), 6),
+    'ur5e': (arm_of('ur5e'), (2.0, 1.0, 0.5, 0.0, 3.0, 0.0), 6),
+    'sliding': (snake(6, prismatic=0.5), POSE, 6),
+    'long': (snake(30), POSE, 6),
+    'mimicking': (mimicking(), POSE, 6),
 }
 
 
@@ -46,8 +46,7 @@ def least_squares(A, b):
 @pytest.mark.parametrize('w', [None, 1.0, 0.1])
 @pytest.mark.parametrize('moved', [False, True])
 def test_step_is_that_of_least_squares(name, w, moved):
-    make, weights, rows = PROBLEMS[name]
-    chain = make()
+    chain, weights, rows = PROBLEMS[name]
     count = rows * (len(chain.arrays.variables) - 1)
     d = np.random.default_rng(3).normal(0.0, 0.1, count) if moved else np.zeros(count)
     values = {'element_weight': w, 'element_displacements': d if moved else None}
@@ -62,17 +61,13 @@ def test_step_is_that_of_least_squares(name, w, moved):
         assert bound < 1e-6
 
 
-def test_gain_scales_the_step():
-    chain = arm_of('panda')
-    q, q_target = postures(chain, 2)
+def test_gain_scales_the_step(panda):
+    q, q_target = postures(panda, 2)
     whole, part = (
-        first_step(chain, q, chain.forward(q_target), 'extended_jacobian', step_gain=gain).step
+        first_step(panda, q, panda.forward(q_target), 'extended_jacobian', step_gain=gain).step
         for gain in (1.0, 0.3)
     )
     np.testing.assert_allclose(part, 0.3 * whole, rtol=1e-14)
-
-
-# Joints that are held, and joints that cannot move
 
 
 def active_set_step(chain, A, b, q):
@@ -91,8 +86,7 @@ def active_set_step(chain, A, b, q):
 @pytest.mark.parametrize('name', ['planar_6r', 'panda', 'sliding'])
 @pytest.mark.parametrize('moved', [False, True])
 def test_held_joints_leave_the_least_squares_problem(name, moved):
-    make, weights, rows = PROBLEMS[name]
-    whole = make()
+    whole, weights, rows = PROBLEMS[name]
     count = rows * (len(whole.arrays.variables) - 1)
     d = np.random.default_rng(3).normal(0.0, 0.05, count) if moved else np.zeros(count)
     held = 0
@@ -115,11 +109,10 @@ def test_held_joints_leave_the_least_squares_problem(name, moved):
 
 @pytest.mark.parametrize('extension', ['basic_elements', 'null_space_gradient'])
 @pytest.mark.parametrize('strategy', ['clamp', 'active_set', 'transform', 'penalty'])
-def test_joint_without_a_range_does_not_stop_the_others(extension, strategy):
-    chain = arm_of('panda')
-    lower, upper = chain.lower.copy(), chain.upper.copy()
+def test_joint_without_a_range_does_not_stop_the_others(panda, extension, strategy):
+    lower, upper = panda.lower.copy(), panda.upper.copy()
     lower[2] = upper[2] = 0.4
-    fixed = chain.with_limits(lower, upper)
+    fixed = panda.with_limits(lower, upper)
     options = options_with(joint_limits=strategy, extension=extension, position_tolerance=1e-3)
     moved = 0
     for q in postures(fixed, 5):
@@ -145,9 +138,6 @@ def test_variable_that_moves_nothing_does_not_stop_the_others():
         result = iks.solve_ik(chain, chain.forward([0.3, 0.4, 0.5]), [0.1, 0.2, 0.7], name)
         assert result.success
         assert result.q[2] == 0.7
-
-
-# Options
 
 
 @pytest.mark.parametrize(
@@ -181,11 +171,10 @@ def test_displacements_of_another_length_are_refused_with_the_right_one(name, we
     iks.Solver(arm_of(name), 'extended_jacobian', right)
 
 
-def test_basic_elements_are_the_default_and_have_no_remark():
-    chain = arm_of('panda')
-    target = targets(chain, 1)[0]
-    default = iks.Solver(chain, 'extended_jacobian')
-    named = iks.Solver(chain, 'extended_jacobian', iks.IkOptions(extension='basic_elements'))
+def test_basic_elements_are_the_default_and_have_no_remark(panda):
+    target = targets(panda, 1)[0]
+    default = iks.Solver(panda, 'extended_jacobian')
+    named = iks.Solver(panda, 'extended_jacobian', iks.IkOptions(extension='basic_elements'))
     assert default.remark == named.remark == ''
     np.testing.assert_array_equal(default.solve(target).q, named.solve(target).q)
 

@@ -8,8 +8,14 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm as arm_of
-from support.chains import planar_xml, postures, REPOSITORY, snake
-from support.solver_checks import first_step, GRADIENTS, null_projection, options_with
+from support.chains import endless, postures, REPOSITORY, snake
+from support.solver_checks import (
+    first_step,
+    gradient_of,
+    null_projection,
+    OBJECTIVES,
+    options_with,
+)
 
 import ik_service as iks
 from ik_service.exceptions import OptionError
@@ -18,11 +24,11 @@ from ik_service.solvers.methods.extended_jacobian.basic_elements import extended
 PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
 POSITION = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 PROBLEMS = {
-    'panda': (lambda: arm_of('panda'), (1.0,) * 6),
-    'panda, position': (lambda: arm_of('panda'), POSITION),
-    'planar_6r': (lambda: arm_of('planar_6r'), PLANE),
-    'planar_6r, pose': (lambda: arm_of('planar_6r'), (1.0,) * 6),
-    'snake': (lambda: snake(9), (2.0, 1.0, 0.5, 0.1, 3.0, 1.0)),
+    'panda': (arm_of('panda'), (1.0,) * 6),
+    'panda, position': (arm_of('panda'), POSITION),
+    'planar_6r': (arm_of('planar_6r'), PLANE),
+    'planar_6r, pose': (arm_of('planar_6r'), (1.0,) * 6),
+    'snake': (snake(9), (2.0, 1.0, 0.5, 0.1, 3.0, 1.0)),
 }
 _STEP = 1e-5
 
@@ -60,12 +66,11 @@ UNDETERMINED = ('panda, position', 'manipulability')
 
 @pytest.mark.parametrize(
     ('name', 'objective'),
-    [pair for pair in itertools.product(PROBLEMS, GRADIENTS) if pair != UNDETERMINED],
+    [pair for pair in itertools.product(PROBLEMS, OBJECTIVES) if pair != UNDETERMINED],
 )
 def test_step_is_equation_6_whatever_the_basis(name, objective):
-    make, weights = PROBLEMS[name]
-    chain = make()
-    values, gradient = GRADIENTS[objective](chain, weights)
+    chain, weights = PROBLEMS[name]
+    values, gradient = gradient_of(objective, chain, weights)
     compared = 0
     for q, q_target in postures(chain, 6, seed=1).reshape(3, 2, chain.n):
         q = 0.8 * q
@@ -84,15 +89,14 @@ def test_step_is_equation_6_whatever_the_basis(name, objective):
     assert compared >= 4
 
 
-def test_without_redundancy_it_is_the_plain_inverse_and_says_so():
-    chain = arm_of('ur5e')
+def test_without_redundancy_it_is_the_plain_inverse_and_says_so(ur5e):
     options = iks.IkOptions(extension='null_space_gradient')
-    remark = iks.Solver(chain, 'extended_jacobian', options).remark
+    remark = iks.Solver(ur5e, 'extended_jacobian', options).remark
     assert 'plain inverse' in remark
     assert 'n − m = 0' in remark
-    for q, q_target in postures(chain, 8).reshape(4, 2, 6):
+    for q, q_target in postures(ur5e, 8).reshape(4, 2, 6):
         first = first_step(
-            chain, q, chain.forward(q_target), 'extended_jacobian',
+            ur5e, q, ur5e.forward(q_target), 'extended_jacobian',
             extension='null_space_gradient', objective='manipulability',
         )  # fmt: skip
         np.testing.assert_allclose(first.step, np.linalg.solve(first.J, first.e), rtol=1e-8)
@@ -113,26 +117,24 @@ def test_remark_counts_the_rows(name, weights, rows):
     assert remark == f'the Jacobian is extended by {rows} rows of the objective'
 
 
-def test_singular_posture_is_left_to_the_next_search():
+def test_singular_posture_is_left_to_the_next_search(ur5e):
     """The plain inverse does not exist there, and no step is better than one of 1e16 rad."""
-    chain = arm_of('ur5e')
     rng = np.random.default_rng(5)
     for q in (
         np.zeros(6),
         *(np.where(np.arange(6) == 4, k * math.pi, rng.uniform(-2, 2, 6)) for k in range(2)),
     ):
-        assert np.linalg.svd(chain.jacobian(q), compute_uv=False)[-1] < 1e-12
+        assert np.linalg.svd(ur5e.jacobian(q), compute_uv=False)[-1] < 1e-12
         first = first_step(
-            chain, q, chain.forward(q + 0.1), 'extended_jacobian', extension='null_space_gradient'
+            ur5e, q, ur5e.forward(q + 0.1), 'extended_jacobian', extension='null_space_gradient'
         )
         assert not first.step.any()
 
 
 @pytest.mark.parametrize('name', PROBLEMS)
 def test_slope_goes_to_zero_with_a_gain(name):
-    make, weights = PROBLEMS[name]
-    chain = make()
-    values, gradient = GRADIENTS['preferred_posture'](chain, weights)
+    chain, weights = PROBLEMS[name]
+    values, gradient = gradient_of('preferred_posture', chain, weights)
     rank = np.linalg.matrix_rank(weighted(chain, weights, postures(chain, 1)[0]))
 
     def slope(p):
@@ -153,36 +155,30 @@ def test_slope_goes_to_zero_with_a_gain(name):
     assert settled >= 4
 
 
-def test_without_a_gain_it_stops_at_the_target():
-    chain = arm_of('panda')
-    q = 0.5 * postures(chain, 1)[0]
+def test_without_a_gain_it_stops_at_the_target(panda):
+    q = 0.5 * postures(panda, 1)[0]
     options = iks.IkOptions(extension='null_space_gradient')
-    result = iks.solve_ik(chain, chain.forward(q), q, 'extended_jacobian', options)
+    result = iks.solve_ik(panda, panda.forward(q), q, 'extended_jacobian', options)
     assert (result.success, result.iterations) == (True, 0)
 
 
-def test_with_a_gain_but_nothing_to_gain_it_stops_at_the_target():
-    chain = arm_of('ur5e')
-    q = chain.mid_range() + 0.3
+def test_with_a_gain_but_nothing_to_gain_it_stops_at_the_target(ur5e):
+    q = ur5e.mid_range() + 0.3
     options = iks.IkOptions(extension='null_space_gradient', null_space_gain=0.1)
-    result = iks.solve_ik(chain, chain.forward(q), q - 0.05, 'extended_jacobian', options)
+    result = iks.solve_ik(ur5e, ur5e.forward(q), q - 0.05, 'extended_jacobian', options)
     assert result.success
     assert result.iterations < 10
 
 
 def test_objective_that_is_the_same_everywhere_is_refused():
     """All joints turn without end, so none has a middle or a limit to keep away from."""
-    xml = planar_xml([0.5, 0.4, 0.3, 0.2], 'continuous', inner='')
-    chain = iks.Robot.from_urdf(xml).chain('link0', 'tip')
+    chain = endless(0.5, 0.4, 0.3, 0.2)
+    values = {'extension': 'null_space_gradient', 'task_weights': PLANE}
     for objective, name in ((None, 'joint_centers'), ('joint_limits', 'joint_limits')):
-        options = iks.IkOptions(
-            extension='null_space_gradient', task_weights=PLANE, objective=objective
-        )
+        options = iks.IkOptions(objective=objective, **values)
         with pytest.raises(OptionError, match=f'^objective: {name} is the same everywhere'):
             iks.Solver(chain, 'extended_jacobian', options)
-    options = iks.IkOptions(
-        extension='null_space_gradient', task_weights=PLANE, objective='manipulability'
-    )
+    options = iks.IkOptions(objective='manipulability', **values)
     q = np.array([0.3, 0.5, -0.4, 0.9])
     assert iks.solve_ik(chain, chain.forward(q), q + 0.1, 'extended_jacobian', options).success
 
