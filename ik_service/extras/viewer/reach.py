@@ -246,8 +246,11 @@ class ReachForm:
         step = spacing or _OFFSET_STEP
         set_properties(self._offset, min=low, max=max(high, low + step), step=step)
         set_value(self._offset, min(max(self._offset.value, low), high))
-        size = min(max(200.0 * spacing, 1.0), _LARGEST_POINT) if spacing else _POINT_SIZE
-        set_value(self._size, round(2.0 * size) / 2.0)
+        size = 200.0 * spacing or _POINT_SIZE
+        least = min(1.0, 10.0 ** math.floor(math.log10(size)))
+        most = max(_LARGEST_POINT, 5.0 * size)
+        set_properties(self._size, min=least, max=most, step=0.5 * least)
+        set_value(self._size, 0.5 * least * round(2.0 * size / least))
         self.adjust()
 
     def switch(self, is_shown: bool) -> None:
@@ -509,6 +512,6 @@ class Reach:
 
 def _summary(found: ReachMap) -> StatusText:
     reached, spacing = int(found.is_reached.sum()), 1e3 * found.spacing
-    grid = f', {spacing:.0f} mm apart' if spacing else ''
+    grid = f', {spacing:.3g} mm apart' if spacing else ''
     detail = f'{reached:,} positions{grid}, from {found.base_link} to {found.tip_link}'
     return StatusText(Level.GOOD, found.path.name, detail)

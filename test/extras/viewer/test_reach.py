@@ -114,6 +114,11 @@ def test_the_map_is_drawn_where_the_base_is_and_follows_the_controls(page, path)
     assert len(page.cloud.points) == 60
     assert page.cloud.point_size == pytest.approx(0.007)
     assert tuple(page.root.position) == (1.0, 2.0, 3.0)
+    quantities = page.form._quantities
+    for spacing in (2e-4, 1.2e-3, 15.0, 0.1):
+        page.form.offer(quantities, page.cloud.points, spacing)
+        assert page.form.point_size == pytest.approx(0.2 * spacing, rel=0.05)
+        assert page.form._size.min < page.form._size.value < page.form._size.max
     page.change(color='manipulability')
     assert page.form._least.label == 'At least'
     assert page.form._least.max == pytest.approx(0.2)
