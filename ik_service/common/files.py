@@ -1,13 +1,16 @@
 """
-Reading of files with untrusted names, and their faults in plain words.
+Files that are written whole; reading of those with untrusted names, faults in plain words.
 
 Only regular files of bounded size are opened. A fault names its place, also in a text in YAML.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 import errno
 import os
+from pathlib import Path
 import re
 import stat
 from typing import BinaryIO
@@ -21,6 +24,29 @@ _KINDS = {
     stat.S_IFCHR: 'a device',
     stat.S_IFBLK: 'a device',
 }
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """
+    Write a file whole or not at all: yield the path of another one, which replaces it at the end.
+
+    :raises OSError: it cannot be written; it names the file.
+    """
+    whole = path.resolve()  # a link stays one
+    part = whole.with_name(f'.{whole.stem}.{os.getpid()}{whole.suffix}')
+    try:
+        if whole.exists() and not whole.is_file():  # it would no longer be what it is
+            raise OSError(errno.EINVAL, 'it is no regular file')
+        if whole.exists() and not os.access(whole, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        yield part
+        part.replace(whole)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 def open_regular(path: str | os.PathLike[str], limit: int) -> BinaryIO:

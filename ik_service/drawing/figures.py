@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING
 import warnings
 
+from ik_service.common.files import whole_file
 from ik_service.common.quoting import shorten
 from ik_service.exceptions import MissingExtraError
 from ik_service.solvers.registry import solver_names
@@ -90,9 +91,9 @@ def sheet(path: Path, width: float, height: float) -> Iterator[Figure]:
     with rc_context(_STYLE):
         figure = Figure(figsize=(width, height))
         yield figure
-        with warnings.catch_warnings():
+        with whole_file(path) as part, warnings.catch_warnings():
             warnings.filterwarnings('ignore', 'Glyph .* missing')  # of a name; a box is drawn
-            figure.savefig(path, metadata={'Software': None})
+            figure.savefig(part, metadata={'Software': None})
 
 
 def drawn_name(name: str) -> str:

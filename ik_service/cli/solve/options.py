@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
-import errno
 import inspect
 import os
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 
 from ik_service.cli.parser import Parser
 from ik_service.common.arguments import parse_positions, to_number
+from ik_service.common.files import whole_file
 from ik_service.common.quoting import listed
 from ik_service.common.resources import share_folder, urdf_path
 from ik_service.exceptions import (
@@ -267,20 +267,11 @@ def write_files(
         file = getattr(arguments, option)
         if file is None:
             continue
-        whole = file.resolve()  # a link stays one
-        part = whole.with_name(f'.{whole.stem}.{os.getpid()}{whole.suffix}')
         try:
-            if whole.exists() and not whole.is_file():  # it would no longer be what it is
-                raise OSError(errno.EINVAL, 'it is no regular file')
-            if whole.exists() and not os.access(whole, os.W_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            write(part)
-            part.replace(whole)
+            with whole_file(file) as part:
+                write(part)
         except OSError as error:
             raise UsageError(f'--{option}: {file} cannot be written: {error.strerror}') from error
-        finally:
-            with suppress(OSError):
-                part.unlink()
         written.append(f'{label:<10}{file}')
     if written and not arguments.json:
         print('\n'.join(['', *written]))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ik_service.cli.formatting import table
+from ik_service.common.files import whole_file
 
 Value = str | int | float
 # Significant digits of a number that is no integer: rounding noise stays out of the files.
@@ -19,7 +20,7 @@ _SHOWN = 4  # of a number that is printed
 def write_csv(path: Path, rows: Iterable[Mapping[str, object]], digits: int = _DIGITS) -> Path:
     """Write rows, truth values as 0 and 1; ValueError for other columns than the first's."""
     first, *others = rows
-    with path.open('w', newline='', encoding='utf-8') as file:
+    with whole_file(path) as part, part.open('w', newline='', encoding='utf-8') as file:
         writer = csv.DictWriter(file, first, lineterminator='\n')
         writer.writeheader()
         for row in (first, *others):

@@ -266,3 +266,15 @@ def test_missing_matplotlib_is_named_with_its_extra(monkeypatch):
     monkeypatch.setattr(builtins, '__import__', refuse)
     with pytest.raises(MissingExtraError, match=r'ik_service\[plot\]'):
         figures.check_installed()
+
+
+def test_a_table_is_written_whole_or_not_at_all(tmp_path):
+    class Broken:
+        def __str__(self):
+            raise OSError(28, 'No space left on device')
+
+    path = write_csv(tmp_path / 'table.csv', [{'a': 1}])
+    with pytest.raises(OSError, match=r"No space left on device: '.*table\.csv'"):
+        write_csv(path, [{'a': 2}, {'a': Broken()}])
+    assert read_csv(path) == [{'a': 1}]
+    assert list(tmp_path.iterdir()) == [path]
