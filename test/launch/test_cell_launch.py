@@ -14,7 +14,8 @@ from launch_testing import post_shutdown_test
 from launch_testing.actions import ReadyToTest
 from launch_testing.asserts import assertExitCodes
 from moveit_msgs.srv import GetPositionIK
-from support.launched import client, launched, START_TIMEOUT
+from support.harness import START_TIMEOUT
+from support.launched import client, launched
 from support.ros.servers import solved
 
 

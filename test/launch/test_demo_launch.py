@@ -18,8 +18,8 @@ from launch_testing.asserts import assertExitCodes
 from moveit_msgs.msg import MoveItErrorCodes
 from moveit_msgs.srv import GetPositionIK
 from sensor_msgs.msg import JointState
-from support.harness import until
-from support.launched import client, is_installed, launched, SHARE, START_TIMEOUT
+from support.harness import START_TIMEOUT, until
+from support.launched import client, is_installed, launched, SHARE
 
 from ik_service import Robot
 

@@ -40,8 +40,6 @@ PROGRAMS = {
     'ik_sim': 'ik_service.ros.sim.main',
     'target_marker': 'ik_service.ros.markers.target_marker.main',
 }
-START_TIMEOUT = 600.0
-"""How long the node may take until it answers [s]: kernels may have to be compiled first."""
 
 _stack = ExitStack()  # lives as long as the test run
 

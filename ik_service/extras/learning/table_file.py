@@ -7,20 +7,17 @@ read: with another chain a guess would be nonsense, and nothing would say so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-import errno
+from collections.abc import Mapping
 import os
 from pathlib import Path
 import re
 import shlex
-import tempfile
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.files import open_regular
+from ik_service.common.files import open_regular, whole_file
 from ik_service.exceptions import ArgumentError, SeedFileError
 from ik_service.extras.learning.table import FULL_POSE, manipulable_postures, TableGuess
 from ik_service.kinematics.chain import KinematicChain
@@ -81,10 +78,15 @@ def train_table(
     :raises SeedFileError: the file cannot be written; this is found out before the training.
     :raises MissingExtraError: SciPy is not installed.
     """
-    with _replaced_file(default_path(chain) if path is None else Path(path)) as file:
-        table = TableGuess(chain, manipulable_postures(chain, samples, seed))
-        arrays: dict[str, Any] = {'format': _FORMAT, 'kind': _KIND, **_description(chain)}
-        np.savez_compressed(file, postures=table.postures.astype(np.float32), **arrays)
+    path = default_path(chain) if path is None else Path(path)
+    try:
+        with whole_file(path) as part, part.open('wb') as file:
+            table = TableGuess(chain, manipulable_postures(chain, samples, seed))
+            arrays: dict[str, Any] = {'format': _FORMAT, 'kind': _KIND, **_description(chain)}
+            np.savez_compressed(file, postures=table.postures.astype(np.float32), **arrays)
+    except OSError as error:
+        reason = f'cannot be written: {error.strerror}; name another output file'
+        raise SeedFileError(path, reason) from error
     return table
 
 
@@ -158,29 +160,3 @@ def _description(chain: KinematicChain) -> dict[str, np.ndarray]:
         'joint_names': np.array(chain.joint_names),
         'geometry': np.concatenate([np.ravel(part) for part in geometry]),
     }
-
-
-@contextmanager
-def _replaced_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of ``path``, once it is written whole."""
-    try:
-        if path.exists() and not path.is_file():  # it would no longer be what it is
-            raise OSError(errno.EINVAL, 'it is no regular file')
-        handle, name = tempfile.mkstemp(prefix=f'.{path.name}.', dir=path.parent)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    try:
-        with open(handle, 'wb') as file:
-            yield file
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(name)
-
-
-def _unwritable(path: Path, error: OSError) -> SeedFileError:
-    reason = error.strerror or error
-    return SeedFileError(path, f'cannot be written: {reason}; name another output file')

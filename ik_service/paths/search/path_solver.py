@@ -213,8 +213,10 @@ def ending_at(problem: PathProblem, row: int, last: np.ndarray) -> PathEnd:
     """
     if not len(last):
         end = _out_of_reach(problem, row, problem.chain.middle)
+        if end is not None:
+            return end
         colliding = problem.solved(row, problem.chain.middle[None])[0][0]
-        return end or PathEnd(PathStatus.COLLISION, row, bodies=problem.contact(colliding))
+        return PathEnd(PathStatus.COLLISION, row, bodies=problem.contact(colliding))
     answers = [_asked(problem, row, step) for step in _continued(problem, row, last[:_ASKED])]
     kinds = [(answer.status, answer.joint is None) for answer in answers]
     # The first of the most frequent ones: the candidates come in a fixed order.

@@ -136,9 +136,9 @@ def _parameters(given: Mapping[str, str]) -> dict[str, str | float | bool | list
     if given['joint_limits']:
         settled['joint_limits'] = str(Path(os.path.expanduser(given['joint_limits'])).absolute())
     listed = given['command_joints']
-    names = [name.strip() for name in (listed.split(',') if ',' in listed else listed.split())]
-    if any(names):
-        settled['command_joints'] = [name for name in names if name]
+    parts = listed.split(',') if ',' in listed else listed.split()
+    if names := [*filter(None, map(str.strip, parts))]:
+        settled['command_joints'] = names
     if given['use_sim_time']:
         _check_switch(given, 'use_sim_time')
         settled['use_sim_time'] = given['use_sim_time'].lower() == 'true'
