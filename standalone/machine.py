@@ -9,6 +9,7 @@ import importlib.util
 import os
 from pathlib import Path
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -96,12 +97,13 @@ def check_path(checkout: Path) -> None:
     """
     Refuse a checkout whose path the CMake scripts of ROS 2 cannot read.
 
-    :raises MachineError: naming the path
+    :raises MachineError: naming the path and the characters to avoid
     """
-    if not str(checkout).isascii():
+    unread = sorted(set(re.sub(r'[A-Za-z0-9 /._+@~-]', '', str(checkout))))
+    if unread:
         raise MachineError(
-            'ROS 2 builds message types only in folders with ASCII names, and this is '
-            f'{checkout}: move it.'
+            f'ROS 2 cannot build message types below a path with {" ".join(unread)}: '
+            f'{checkout}. Move it to where names have ASCII letters, digits, blanks and ._+@~- only.'
         )
 
 
