@@ -103,7 +103,7 @@ def check_path(checkout: Path) -> None:
     if unread:
         raise MachineError(
             f'ROS 2 cannot build message types below a path with {" ".join(unread)}: '
-            f'{checkout}. Move it to where names have ASCII letters, digits, blanks and ._+@~- only.'
+            f'{checkout}. Move it: ASCII letters, digits, blanks and ._+@~- will do.'
         )
 
 
