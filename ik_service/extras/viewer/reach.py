@@ -15,6 +15,7 @@ import viser
 
 from ik_service.common.files import read_regular
 from ik_service.common.quaternions import quaternion_wxyz_from_rotation
+from ik_service.common.quoting import truncate
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.link.task_queue import Post, Reader, TaskQueue
 from ik_service.extras.viewer.panel.figures import banner, framed, Level, StatusText
@@ -81,6 +82,8 @@ def read_places(path: str | os.PathLike[str]) -> Places:
         raise ArgumentError(str(found), f'is no file of ik_place: {error}') from error
     if not len(read.shares) or not ((read.shares >= 0.0) & (read.shares <= 1.0)).all():
         raise ArgumentError(str(found), 'is no file of ik_place: it has no places with shares')
+    if not len(read.T_world_tip):
+        raise ArgumentError(str(found), 'is no file of ik_place: it has no poses')
     return read
 
 
@@ -138,12 +141,13 @@ class Placements:
             return
         ends = chain.base_link, chain.tip_link
         if places.ends != ends:
-            there, here = (' to '.join(links) for links in (places.ends, ends))
+            there, here = (' to '.join(map(truncate, links)) for links in (places.ends, ends))
             self._refuse(f'the places are for another arm: from {there}, and here from {here}')
             return
         self._draw(places)
         count, poses = len(places.shares), len(places.T_world_tip)
-        detail = f'the best one reaches {100.0 * places.shares[0]:.0f} % of {poses} poses'
+        poses_text = '1 pose' if poses == 1 else f'{poses} poses'
+        detail = f'the best one reaches {100.0 * places.shares[0]:.0f} % of {poses_text}'
         noun = 'place' if count == 1 else 'places'
         self._say(StatusText(Level.GOOD, f'{count} {noun} for the base', detail))
 
@@ -248,9 +252,10 @@ class ReachForm:
         set_value(self._offset, min(max(self._offset.value, low), high))
         size = 200.0 * spacing or _POINT_SIZE
         least = min(1.0, 10.0 ** math.floor(math.log10(size)))
-        most = max(_LARGEST_POINT, 5.0 * size)
-        set_properties(self._size, min=least, max=most, step=0.5 * least)
-        set_value(self._size, 0.5 * least * round(2.0 * size / least))
+        step = 0.5 * least
+        most = max(_LARGEST_POINT, step * math.ceil(5.0 * size / step))
+        set_properties(self._size, min=least, max=most, step=step)
+        set_value(self._size, step * round(size / step))
         self.adjust()
 
     def switch(self, is_shown: bool) -> None:

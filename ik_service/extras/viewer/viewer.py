@@ -156,9 +156,9 @@ class Viewer:
         if is_watched and now - self._refreshed_at >= _PANEL_PERIOD:
             self._refreshed_at = now
             with self._server.atomic():
-                self._panel.show_status(status)
-                self._panel.show_pause(self._pause if self._node.is_demo_there() else '')
-                self._panel.show_collisions(self._world.contacts, self._world.remarks)
+                pause = self._pause if self._node.is_demo_there() else ''
+                self._panel.show_status(status, self._world.contacts, pause)
+                self._panel.show_world(self._world.remarks)
                 self._panel.states.follow(self._motions.state)
                 if display is not None:
                     display.refresh(now, self._target, self._panel, self._monitor.report.solve)
@@ -317,13 +317,17 @@ class Viewer:
 
     def _change_text(self, texts: Mapping[str, str]) -> None:
         fields = self._panel.form.fields
-        try:
-            values = {name: fields[name].parse(text) for name, text in texts.items()}
-        except IkServiceError as error:
-            self._refuse(str(error))
-        else:
-            if values:
-                self._change(values)
+        values: dict[str, Value] = {}
+        faults = []
+        for name, text in texts.items():
+            try:
+                values[name] = fields[name].parse(text)
+            except IkServiceError as error:
+                faults.append(str(error))
+        if faults:
+            self._refuse('; '.join(faults))
+        elif values:
+            self._change(values)
 
     def _on_changed(self, values: Mapping[str, Value], refusal: str) -> None:
         if refusal:

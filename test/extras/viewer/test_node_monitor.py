@@ -168,7 +168,7 @@ class Graph:
         monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: self.now))
         parameters = SimpleNamespace(
             is_ready=lambda: False,
-            set=lambda values, on_result: self.asked.append((values, on_result)),
+            set=self.ask,
         )
         node = SimpleNamespace(
             ik=SimpleNamespace(is_offered=lambda: self.offered),
@@ -191,6 +191,11 @@ class Graph:
         self.receive()
         self.monitor.step(self.now)
         self.receive()
+
+    def ask(self, values, on_result):
+        if 2**63 in values.values():
+            raise OverflowError
+        self.asked.append((values, on_result))
 
     def count_connected(self):
         self.connections += 1
@@ -229,6 +234,12 @@ class Graph:
 @pytest.fixture
 def graph(monkeypatch):
     return Graph(monkeypatch)
+
+
+def test_a_change_that_cannot_be_sent_keeps_no_node_busy(graph):
+    with pytest.raises(OverflowError):
+        graph.choose(2**63)
+    assert graph.status_after(2.0).headline == f'Connected to {NAME}'
 
 
 def test_a_node_that_compiles_is_busy_and_not_gone(graph):

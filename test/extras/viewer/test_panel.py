@@ -22,7 +22,7 @@ from ik_service.arm.group import GroupSettings
 from ik_service.exceptions import OptionError
 from ik_service.extras.viewer.link.node_monitor import ConnectionStatus, Level
 from ik_service.extras.viewer.link.remote_parameters import Field, Kind
-from ik_service.extras.viewer.panel.figures import Figures, Lag, SolveReport
+from ik_service.extras.viewer.panel.figures import Figures, Lag, SolveReport, StatusText
 from ik_service.extras.viewer.panel.panel import (
     Actions,
     CEILING,
@@ -76,6 +76,8 @@ def test_typed_text_is_parsed(field, text, value):
         (GAIN, 'nan', 'has to be a number'),
         (GAIN, '', 'has to be a number'),
         (SEARCHES, '1.5', 'a whole number'),
+        (SEARCHES, str(2**63), 'a whole number of 64 bits'),
+        (GAIN, 'x' * 5000, r"x'… \(5000 characters\)$"),
         (SHARES, '1, x', 'separated by commas'),
     ],
 )
@@ -316,15 +318,24 @@ def test_names_from_outside_cannot_become_markup():
         assert '&lt;script' in html
 
 
-def test_the_first_collisions_are_named_and_the_others_counted():
-    pairs = [f'link{i} with {EVIL}' for i in range(5)]
-    html = figures.collision_lines(pairs, [f'not checked: {EVIL}'])
-    assert 'collision: link2 with' in html
-    assert 'link3' not in html
-    assert 'and 2 more' in html
-    assert 'not checked' in html
-    assert '<script' not in html
-    assert 'more' not in figures.collision_lines(pairs[:3], [])
+@pytest.mark.parametrize(
+    ('pairs', 'pause', 'level', 'detail'),
+    [
+        (0, '', Level.GOOD, 'rests'),
+        (0, 'stopped', Level.WAITING, 'the demo is paused: stopped; rests'),
+        (1, 'stopped', Level.BAD, 'collision: 0 with a; the demo is paused: stopped; rests'),
+        (
+            4,
+            '',
+            Level.BAD,
+            ''.join(f'collision: {i} with a; ' for i in range(3)) + 'and 1 more; rests',
+        ),
+    ],
+)
+def test_collisions_and_a_pause_are_part_of_the_status(pairs, pause, level, detail):
+    status = StatusText(Level.GOOD, 'Connected', 'rests')
+    shown = figures.with_notices(status, [f'{i} with a' for i in range(pairs)], pause)
+    assert shown == StatusText(level, 'Connected', detail)
 
 
 def test_remarks_are_counted_and_escaped():
@@ -622,6 +633,23 @@ def test_the_panel_of_an_arm_with_hands_shows_that_the_node_is_gone(server):
     panel.grippers.build({'hand': ('Open', 'Close')})
     for is_connected in (True, False):  # rows of buttons cannot be disabled in viser
         status = ConnectionStatus(Level.BAD, 'gone', is_connected=is_connected)
-        panel.show_status(status)
+        panel.show_status(status, [], '')
         assert panel.states.menu.disabled
         assert 'gone' in panel._banner.content
+
+
+def test_collisions_and_a_pause_move_no_button_of_the_panel(server):
+    panel = Panel(server, Actions(*[print] * len(fields(Actions))))
+
+    def rows():
+        return [w._impl.uuid for w in server.gui._gui_input_handle_from_uuid.values() if w.visible]
+
+    status = ConnectionStatus(Level.GOOD, 'there', is_connected=True)
+    panel.show_status(status, [], '')
+    before = rows()
+    panel.show_status(status, ['a with b'], 'stopped')
+    assert rows() == before
+    assert panel._go.options == ('Home', 'Random pose', 'Resume demo')
+    assert 'collision: a with b' in panel._banner.content
+    panel.show_status(status, [], '')
+    assert panel._go.options == ('Home', 'Random pose')

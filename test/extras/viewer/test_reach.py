@@ -115,10 +115,12 @@ def test_the_map_is_drawn_where_the_base_is_and_follows_the_controls(page, path)
     assert page.cloud.point_size == pytest.approx(0.007)
     assert tuple(page.root.position) == (1.0, 2.0, 3.0)
     quantities = page.form._quantities
-    for spacing in (2e-4, 1.2e-3, 15.0, 0.1):
+    for spacing in (2e-4, 1.2e-3, 15.0, 0.15848679, 0.1):
         page.form.offer(quantities, page.cloud.points, spacing)
         assert page.form.point_size == pytest.approx(0.2 * spacing, rel=0.05)
-        assert page.form._size.min < page.form._size.value < page.form._size.max
+        size = page.form._size
+        assert size.min < size.value < size.max
+        assert size.max / size.step == pytest.approx(round(size.max / size.step), abs=1e-6)
     page.change(color='manipulability')
     assert page.form._least.label == 'At least'
     assert page.form._least.max == pytest.approx(0.2)
@@ -264,6 +266,7 @@ def test_the_best_places_are_read(tmp_path):
         {'places': None},
         {'robot': 3},
         {'poses': {}},
+        {'poses': {'T_world_tip': []}},
         {'places': [{'T_world_base': transform(0, 0, 0), 'share': 'all'}]},
         {'places': [{'T_world_base': transform(0, 0, 0), 'share': 3.0}]},
         {'places': [{'T_world_base': transform(np.nan, 0, 0), 'share': 0.5}]},

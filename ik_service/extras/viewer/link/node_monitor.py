@@ -272,8 +272,6 @@ class NodeMonitor:
             on_result(values, 'there is no IK node')
             return
         number = next(self._change_numbers)
-        self._changes[number] = time.monotonic()
-        self._update_changes()
 
         def on_response(asked: Mapping[str, Value], refusal: str) -> None:
             self._changes.pop(number, None)
@@ -281,6 +279,8 @@ class NodeMonitor:
             on_result(asked, refusal)
 
         self._parameters.set(values, lambda *result: self._tasks.post(on_response, *result))
+        self._changes[number] = time.monotonic()  # after it, since it may refuse them by an error
+        self._update_changes()
 
     def read_parameters(
         self, names: Sequence[str], on_values: Callable[[Mapping[str, Value]], object]

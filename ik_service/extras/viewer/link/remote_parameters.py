@@ -9,12 +9,14 @@ import math
 import re
 from typing import Any
 
+import numpy as np
 from rcl_interfaces.msg import ParameterDescriptor, ParameterEvent, ParameterType
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 from rclpy.task import Future
 
+from ik_service.common.quoting import quote
 from ik_service.exceptions import OptionError
 from ik_service.ros.parameters.parameter_declaration import choices_of
 
@@ -25,7 +27,7 @@ class Kind(Enum):
     """Type of a field's value."""
 
     BOOL = 'true or false'
-    INTEGER = 'a whole number'
+    INTEGER = 'a whole number of 64 bits'
     NUMBER = 'a number'
     TEXT = 'text'
     NUMBERS = 'numbers, separated by commas'
@@ -77,14 +79,15 @@ class Field:
         """Value that a typed text stands for; OptionError if none. The node checks its bounds."""
         try:
             if self.kind is Kind.INTEGER:
-                return int(text)
+                return int(np.int64(int(text)))
             if self.kind is Kind.NUMBER:
                 return _finite(text)
             if self.kind is Kind.NUMBERS:
                 words = re.split(r'[,\s]+', text.strip('[]() '))
                 return tuple(_finite(word) for word in words if word)
-        except ValueError as error:
-            raise OptionError(self.name, f'has to be {self.kind.value}, not {text!r}') from error
+        except (ValueError, OverflowError) as error:
+            reason = f'has to be {self.kind.value}, not {quote(text)}'
+            raise OptionError(self.name, reason) from error
         return text.strip()
 
 

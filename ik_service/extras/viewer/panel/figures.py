@@ -190,16 +190,17 @@ def banner(text: StatusText, lines: int = 1) -> str:
     )
 
 
-def collision_lines(contacts: Sequence[str], remarks: Sequence[str]) -> str:
-    """Return the pairs of bodies in contact, and remarks; beyond three, pairs are only counted."""
-    lines = [f'collision: {escape(text)}' for text in contacts[:_MOST_CONTACTS]]
-    more = len(contacts) - len(lines)
-    if more:
-        lines.append(f'and {more} more')
-    found = ''.join(f'<b style="color:{_COLORS[Level.BAD]}">{line}</b><br>' for line in lines)
-    told = ''.join(escape(remark) + '<br>' for remark in remarks)
-    told = f'<span style="color:{_COLORS[Level.WAITING]}">{told}</span>'
-    return framed(f'<div style="padding-bottom:0.5em">{found}{told}</div>')
+def with_notices(status: StatusText, contacts: Sequence[str], pause: str) -> StatusText:
+    """Add the bodies in contact, of which three pairs are named, and why the demo is paused."""
+    notices = [f'collision: {pair}' for pair in contacts[:_MOST_CONTACTS]]
+    if len(contacts) > _MOST_CONTACTS:
+        notices.append(f'and {len(contacts) - _MOST_CONTACTS} more')
+    if pause:
+        notices.append(f'the demo is paused: {pause}')
+    if not notices:
+        return status
+    level = Level.BAD if contacts or status.level is Level.BAD else Level.WAITING
+    return StatusText(level, status.headline, '; '.join(filter(None, (*notices, status.detail))))
 
 
 def remark_lines(remarks: Sequence[str]) -> str:

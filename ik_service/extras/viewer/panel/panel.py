@@ -14,7 +14,6 @@ from ik_service.extras.viewer.link.node_monitor import ConnectionStatus
 from ik_service.extras.viewer.link.remote_parameters import Value
 from ik_service.extras.viewer.panel.figures import (
     banner,
-    collision_lines,
     Figures,
     figures_table,
     JointPosition,
@@ -22,6 +21,7 @@ from ik_service.extras.viewer.panel.figures import (
     Level,
     remark_lines,
     StatusText,
+    with_notices,
 )
 from ik_service.extras.viewer.panel.solver_form import SolverForm
 from ik_service.extras.viewer.panel.widgets import (
@@ -87,6 +87,7 @@ def _drawn(errors: np.ndarray) -> np.ndarray:
 
 _INK, _GRID = '#868e96', 'rgba(134,142,150,0.25)'  # to be seen on light and dark pages
 _PLOT_HEIGHT, _TIME_AXIS = 130, 30  # [px]
+_RESUME = 'Resume demo'  # the button of a demo that is paused
 _BANNER_LINES = 2  # lines of text that keep their room when there are fewer
 
 # The element after this one stays at the top when the panel is scrolled, for which nothing around
@@ -123,14 +124,11 @@ class Panel:
         gui.add_html(_ALWAYS_SEEN)
         stop = gui.add_button('Stop', icon=viser.Icon.HAND_STOP, color='red')
         self._banner = gui.add_html('')
-        self._pause = gui.add_html('', visible=False)
-        self._resume = gui.add_button(
-            'Resume demo', icon=viser.Icon.PLAYER_PLAY, color='green', visible=False
-        )
-        self.collisions = gui.add_html('', visible=False)
+        self._world = gui.add_html('', visible=False)
         self._remarks = gui.add_html('', visible=False)
         moves = {'Home': actions.home, 'Random pose': actions.random_pose}
-        go = gui.add_button_group('Go', (*moves,))
+        self._moves = tuple(moves)
+        self._go = gui.add_button_group('Go', self._moves)
         self.states = NamedStates(gui, actions.go_to_state)
         below_states = self.states.menu.order + 0.5  # widgets are numbered in steps of 1
         self.grippers = GripperButtons(gui, below_states, actions.move_gripper)
@@ -154,31 +152,28 @@ class Panel:
         self.form = SolverForm(gui, main, options, actions.change, actions.change_text)
         self.sliders = JointSliders(gui, joints, actions.move_joints)
         on_click(stop, actions.stop)
-        on_click(self._resume, actions.resume_demo)
         on_click(clear, actions.clear_trail)
-        on_choice(go, lambda label: moves[label]())
+        on_choice(self._go, lambda label: {**moves, _RESUME: actions.resume_demo}[label]())
 
-    def show_status(self, status: ConnectionStatus) -> None:
-        """Show the status of the connection, and enable the controls that need the node."""
-        set_properties(self._banner, content=banner(status, _BANNER_LINES))
+    def show_status(self, status: ConnectionStatus, contacts: Sequence[str], pause: str) -> None:
+        """
+        Show the status of the connection, and enable the controls that need the node.
+
+        :param contacts: the pairs of bodies in contact.
+        :param pause: why the demo is paused; empty while it is not.
+        """
+        # In one place of constant height: no button moves away from under the pointer.
+        text = with_notices(status, contacts, pause)
+        set_properties(self._banner, content=banner(text, _BANNER_LINES))
+        set_properties(self._go, options=(*self._moves, _RESUME) if pause else self._moves)
         self.form.enable(status.is_connected)
         self.sliders.enable(status.is_connected)
         self.states.enable(status.is_connected)
 
-    def show_collisions(self, contacts: Sequence[str], remarks: Sequence[str]) -> None:
-        """Show which bodies are in contact."""
-        set_properties(
-            self.collisions,
-            content=collision_lines(contacts, remarks),
-            visible=bool(contacts or remarks),
-        )
-
-    def show_pause(self, reason: str) -> None:
-        """Show why the demo is paused, empty while it is not, and how it goes on."""
-        text = StatusText(Level.WAITING, 'The demo is paused', reason)
-        set_properties(self._pause, content=banner(text) if reason else '')
-        for widget in (self._pause, self._resume):
-            set_properties(widget, visible=bool(reason))
+    def show_world(self, remarks: Sequence[str]) -> None:
+        """Show what is not drawn or not checked of the world."""
+        text = StatusText(Level.WAITING, 'The world', '; '.join(remarks))
+        set_properties(self._world, content=banner(text), visible=bool(remarks))
 
     def show_remarks(self, remarks: Sequence[str]) -> None:
         """Show the parts of the robot not used or not drawn as described."""
