@@ -84,7 +84,8 @@ def position_text(T: np.ndarray) -> str:
 
 def robot_text(chain: KinematicChain, urdf: Path) -> str:
     """Return the lines about the arm; joints whose velocity limit is 0 are named."""
-    robot = f'{chain.robot.name}: {chain.n} joints, {chain.base_link} → {chain.tip_link}'
+    noun = 'joint' if chain.n == 1 else 'joints'
+    robot = f'{chain.robot.name}: {chain.n} {noun}, {chain.base_link} → {chain.tip_link}'
     lines = [f'Robot     {robot}', f'          {urdf}']
     fixed = [name for name, v in zip(chain.joint_names, chain.velocity, strict=True) if v == 0.0]
     if fixed:

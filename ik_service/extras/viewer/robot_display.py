@@ -213,8 +213,8 @@ class RobotDisplay:
         figures = self._figures(now, q, target, panel.form.weights, solve)
         panel.show_figures(figures, positions)
         panel.sliders.follow(positions, now)
-        if figures.position_error is not None and figures.orientation_error is not None:
-            self._errors.add(now, figures.position_error, figures.orientation_error)
+        errors = figures.position_error, figures.orientation_error
+        self._errors.add(now, *(math.nan if error is None else error for error in errors))
         panel.show_errors(self._errors.series(now))
 
     def remove(self) -> None:

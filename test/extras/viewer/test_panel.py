@@ -189,12 +189,14 @@ def test_errors_are_in_millimetres_and_degrees_against_relative_time():
     assert history.add(10.0, 0.25, np.radians(2.0))
     assert not history.add(10.05, 1.0, 1.0)  # too soon
     assert history.add(10.5, 0.0, 0.0)
+    assert history.add(10.75, np.nan, np.nan)  # no target any more
     time, position, orientation = history.series(11.0)
-    assert np.allclose(time, [-SPAN, -1.0, -1.0, -0.5, 0.0])
+    assert np.allclose(time, [-SPAN, -1.0, -1.0, -0.5, -0.25, 0.0])
     assert (position[:2] < FLOOR).all()  # nothing is drawn before the first error
     assert (orientation[:2] < FLOOR).all()
-    assert np.allclose(position[2:], [250.0, FLOOR, FLOOR])
-    assert np.allclose(orientation[2:], [2.0, FLOOR, FLOOR])
+    assert (position[4:] < FLOOR).all()  # nor after the last one
+    assert np.allclose(position[2:4], [250.0, FLOOR])
+    assert np.allclose(orientation[2:4], [2.0, FLOOR])
 
 
 def test_old_errors_are_dropped():
@@ -279,10 +281,10 @@ def test_joints_with_their_distance_to_a_limit():
         [
             JointPosition('elbow', math.radians(170.0), 'rad', -math.pi, math.pi),
             JointPosition('lift', 0.25, 'm', 0.0, 1.0),
-            JointPosition('wheel', 1.0, 'rad', -math.inf, math.inf),
+            JointPosition('wheel', -1e-5, 'rad', -math.inf, math.inf),
         ]
     )
-    for text in ['elbow', '170.0°', '10.0°', 'lift', '250.0 mm', 'wheel', '∞']:
+    for text in ['elbow', '170.0°', '10.0°', 'lift', '250.0 mm', 'wheel', '>0.0°', '∞']:
         assert text in html
     assert html.count('border-radius:0.25em;background') == 2  # two bars: the wheel has no ends
 

@@ -285,7 +285,7 @@ def angle_text(radians: float) -> str:
 
 def quantity_text(value: float, unit: str) -> str:
     """Return a joint's position, or a difference, [rad] or [m], in degrees or millimetres."""
-    return f'{1e3 * value:.1f} mm' if unit == 'm' else f'{math.degrees(value):.1f}°'
+    return f'{1e3 * value:z.1f} mm' if unit == 'm' else f'{math.degrees(value):z.1f}°'
 
 
 def time_text(seconds: float) -> str:

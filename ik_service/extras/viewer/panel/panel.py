@@ -53,7 +53,7 @@ class ErrorHistory:
         self._nudge = 0.0
 
     def add(self, now: float, position: float, orientation: float) -> bool:
-        """Add errors of position [m] and orientation [rad], unless too soon; say whether."""
+        """Add errors [m] and [rad], NaN without a target, unless too soon; say whether."""
         if self._rows and now - self._rows[-1][0] < self._period:
             return False
         self._rows.append((now, 1e3 * position, float(np.degrees(orientation))))
@@ -80,8 +80,8 @@ class ErrorHistory:
 
 
 def _drawn(errors: np.ndarray) -> np.ndarray:
-    """Return errors (K,) as (K + 3,): nothing before the first of them, the last until now."""
-    shown = np.clip(errors, FLOOR, CEILING)
+    """Return errors (K,) as (K + 3,): nothing for NaN and before the first, the last until now."""
+    shown = np.where(np.isnan(errors), _BELOW, np.clip(errors, FLOOR, CEILING))
     return np.concatenate([[_BELOW, _BELOW], shown, shown[-1:]])
 
 

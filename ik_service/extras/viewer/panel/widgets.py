@@ -121,7 +121,7 @@ class JointSliders:
     def _put(self, name: str, position: float) -> None:
         slider = self.sliders[name]
         value = min(max(position * self._factors[name], slider.min), slider.max)
-        set_value(slider, round(value, 1))
+        set_value(slider, round(value, 1) + 0.0)  # no -0
 
     def _add(self, joint: JointPosition) -> viser.GuiSliderHandle:
         factor = _factor(joint)
