@@ -7,6 +7,7 @@ import pytest
 from support.chains import REPOSITORY
 from support.page.browser import project
 from support.solids import binary, DATA, document, text
+from support.urdf_texts import joint_xml, robot_xml
 
 from ik_service import Robot
 from ik_service.extras.viewer.scene import parts as drawn_parts
@@ -324,11 +325,20 @@ def test_a_capsule_is_drawn_as_triangles():
     np.testing.assert_allclose(np.ptp(part.geometry.vertices, axis=0), [0.2, 0.2, 0.7], atol=1e-6)
 
 
-def test_a_robot_without_visuals_is_a_skeleton():
-    parts = robot_parts(*read(), MeshLoader(None, print))
+@pytest.mark.parametrize('size', [0.01, 1.0])
+def test_a_robot_without_visuals_is_a_skeleton_in_proportion(size):
+    parts = robot_parts(*read(), MeshLoader(None, print, size=size))
     bones = [part for part in parts if isinstance(part.geometry, Cylinder)]
     assert [(part.link, part.geometry.height) for part in bones] == [('a', 0.4), ('b', 0.3)]
-    assert sum(isinstance(part.geometry, Sphere) for part in parts) == 2
+    balls = [part.geometry.radius for part in parts if isinstance(part.geometry, Sphere)]
+    assert balls == [0.035 * size] * 2
+    assert bones[0].geometry.radius == 0.02 * size
+
+
+def test_a_rail_is_a_bone_of_the_skeleton():
+    rail, ball = skeleton(Robot.from_urdf(robot_xml(joint_xml(kind='prismatic'))))
+    assert (rail.geometry.height, ball.link) == (3.0, 'base')
+    assert rail.T_link_geometry[:3, 3].tolist() == [0.5, 0.0, 0.0]
 
 
 def test_a_bone_of_the_skeleton_ends_at_the_joint():

@@ -28,6 +28,7 @@ from ik_service.model.geometry.link_geometry import (
 )
 from ik_service.model.geometry.mesh_files import collada_unit, MeshError, MeshFiles, read_beside
 from ik_service.model.geometry.solids import Box, Capsule, Cylinder, Sphere
+from ik_service.model.joint import JointType
 from ik_service.robot import Robot
 
 Color = tuple[float, float, float]
@@ -57,12 +58,18 @@ class MeshLoader:
 
     :param urdf: the file of the URDF; None when it came as text.
     :param report: called with a sentence about a mesh that cannot be shown.
+    :param size: of the arm, which what stands for its meshes is in proportion to [m].
     :ivar faults: names of the files that cannot be shown, by their fault.
     """
 
     def __init__(
-        self, urdf: Path | None, report: Callable[[str], object], package_dirs: Iterable[Path] = ()
+        self,
+        urdf: Path | None,
+        report: Callable[[str], object],
+        package_dirs: Iterable[Path] = (),
+        size: float = 1.0,
     ) -> None:
+        self.size = size
         self._files = MeshFiles(urdf, package_dirs)
         self._report = report
         self._meshes: dict[MeshFile, tuple[DrawnMesh, ...]] = {}
@@ -250,10 +257,10 @@ def _material_color(element: ElementTree.Element) -> Color:
     return red, green, blue
 
 
-_PLACEHOLDER = Box((0.08, 0.08, 0.08))  # for a mesh that cannot be shown
-_BONE, _KNUCKLE = 0.02, 0.035  # radii of a skeleton's links and joints [m]
+# Shares of the size of the arm: edges of the box for a mesh that cannot be shown, radii of a
+# skeleton's links and joints, and its shortest link.
+_PLACEHOLDER, _BONE, _KNUCKLE, _SHORTEST_BONE = 0.08, 0.02, 0.035, 1e-3
 _BONE_COLOR, _KNUCKLE_COLOR = (0.75, 0.78, 0.82), (0.35, 0.40, 0.47)
-_SHORTEST_BONE = 1e-3  # [m]
 
 
 @dataclass(frozen=True)
@@ -272,7 +279,7 @@ def robot_parts(
 ) -> tuple[DrawnPart, ...]:
     """Parts of a robot by its visuals: boxes for unreadable meshes, a skeleton for none."""
     if not visuals:
-        return skeleton(robot)
+        return skeleton(robot, loader.size)
     return tuple(part for visual in visuals for part in _parts(visual, loader))
 
 
@@ -286,18 +293,25 @@ def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[DrawnPart, ...]:
     )
 
 
-def skeleton(robot: Robot) -> tuple[DrawnPart, ...]:
-    """Return cylinders from frames of links to the joints below them, and balls at joints."""
+def skeleton(robot: Robot, size: float = 1.0) -> tuple[DrawnPart, ...]:
+    """Cylinders from links to the joints below them and along rails, balls at joints."""
     parts = []
     for joint in robot.joints.values():
-        end = joint.T_parent_joint[:3, 3]
-        length = float(np.linalg.norm(end))
-        if length > _SHORTEST_BONE:
-            T = rigid_transform(rotation_from_z_to(end / length), end / 2)
-            parts.append(DrawnPart(joint.parent, Cylinder(_BONE, length), T, _BONE_COLOR))
+        end, limits = joint.T_parent_joint[:3, 3], joint.limits
+        bones = [(np.zeros(3), end)]
+        if joint.type is JointType.PRISMATIC and math.isfinite(limits.upper - limits.lower):
+            axis = joint.T_parent_joint[:3, :3] @ joint.axis
+            bones.append((end + limits.lower * axis, end + limits.upper * axis))
+        for start, stop in bones:
+            length = float(np.linalg.norm(stop - start))
+            if length > _SHORTEST_BONE * size:
+                R = rotation_from_z_to((stop - start) / length)
+                T = rigid_transform(R, (start + stop) / 2)
+                bone = Cylinder(_BONE * size, length)
+                parts.append(DrawnPart(joint.parent, bone, T, _BONE_COLOR))
         if joint.movable:
             T = rigid_transform(None, end)
-            parts.append(DrawnPart(joint.parent, Sphere(_KNUCKLE), T, _KNUCKLE_COLOR))
+            parts.append(DrawnPart(joint.parent, Sphere(_KNUCKLE * size), T, _KNUCKLE_COLOR))
     return tuple(parts)
 
 
@@ -315,4 +329,5 @@ def _parts(visual: Visual, loader: MeshLoader) -> Iterator[DrawnPart]:
     for mesh in meshes:
         yield DrawnPart(visual.link, mesh, T, visual.color or mesh.color)
     if not meshes:
-        yield DrawnPart(visual.link, _PLACEHOLDER, T, visual.color)
+        box = Box((_PLACEHOLDER * loader.size,) * 3)
+        yield DrawnPart(visual.link, box, T, visual.color)

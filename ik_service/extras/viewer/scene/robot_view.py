@@ -159,7 +159,9 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     visuals, warnings = read_visuals(arm.robot.description)
     for warning in (*arm.robot.remarks, *warnings):
         limited(warning)
-    loader = MeshLoader(arm.robot.source, limited, arm.robot.package_dirs)
+    reach = float(arm.chain.arrays.reach[3])
+    size = min(max(reach, _SMALLEST), _LARGEST) if math.isfinite(reach) else _ENDLESS
+    loader = MeshLoader(arm.robot.source, limited, arm.robot.package_dirs, size)
     parts = robot_parts(arm.robot, visuals, loader)
     solid = collision_parts(arm.robot, loader)
     boxes = [
@@ -169,8 +171,6 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     q = arm.chain.mid_range()
     arm.chain.forward(q)  # compiles it
     arm.chain.jacobian(q)
-    reach = float(arm.chain.arrays.reach[3])
-    size = min(max(reach, _SMALLEST), _LARGEST) if math.isfinite(reach) else _ENDLESS
     return RobotView(arm, parts, size, joint_speeds(arm.chain), solid, remarks)
 
 
