@@ -26,7 +26,6 @@ from ik_service.jit.entry import entry_point
 ALL_PAIRS = 2**62  # number of pairs that is never reached
 CoalRequest = Any  # a ``coal.CollisionRequest``
 
-_MOST_MARGINS = 256  # that requests are kept for
 _SPACE = 64  # near pairs that there is space for at first
 
 
@@ -46,7 +45,7 @@ class Workspace:
         self._result = coal.CollisionResult()
         # Requests ask for the contact: without it, Coal misses collisions of aligned shapes.
         self._request = coal.CollisionRequest()
-        self._with_margin: dict[float, CoalRequest] = {}
+        self._with_margin = coal.CollisionRequest()
         self._near_pairs, self._near_on_line, self._displacements = _machine_code()
         self._joint_names = joint_names
         self._bodies = bodies
@@ -160,16 +159,8 @@ class Workspace:
 
     def _request_for(self, margin: float) -> CoalRequest:
         """Return the request for a margin [m]."""
-        if not margin:
-            return self._request
-        found = self._with_margin.get(margin)
-        if found is None:
-            found = load_coal().CollisionRequest()
-            found.security_margin = margin
-            if len(self._with_margin) >= _MOST_MARGINS:
-                self._with_margin.clear()
-            self._with_margin[margin] = found
-        return found
+        self._with_margin.security_margin = margin
+        return self._with_margin
 
     def _grow(self, parts: int, space: int) -> None:
         coal = load_coal()

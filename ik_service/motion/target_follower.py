@@ -410,14 +410,13 @@ class TargetFollower:
             if target is None or target.ready or target.solving or busy:
                 return
             target.solving = True
-            version, passage, seeds = self._goals.version, self._passage, self._seeds()
+            passage, seeds = self._passage, self._seeds()
             still = self.limits.immovable
         try:
             nearby = passage.holding(still, seeds[0]).nearby
             result = nearby.solve(target.T_base_tip, seeds)
             with self._lock:
-                if version == self._goals.version:
-                    target.result, target.posture = result, result.q
+                target.result, target.posture = result, result.q
         finally:
             target.solving = False
 

@@ -13,6 +13,7 @@ from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.playback import Reservation
 from ik_service.motion.settings import FollowerState
 from ik_service.motion.target_follower import JointSharing, TargetFollower
+from ik_service.motion.tracking.nearby_solver import NearbySolver
 
 RATE = 100.0
 GROUPS = {  # the first two share the torso, the first and the last the left arm
@@ -399,3 +400,20 @@ def test_a_reservation_of_a_group_keeps_the_others_off_its_joints(solvers):
         body.followers['right'].set_target(body.beside('right'))
     reservation.withdraw()
     body.followers['right'].set_target(body.beside('right'))
+
+
+def test_a_group_that_moves_before_the_target_of_another_is_solved_for_keeps_its_joints(
+    solvers, monkeypatch
+):
+    body, left, right = pair(solvers)
+    solve = NearbySolver.solve
+
+    def slowly(nearby, *around):
+        monkeypatch.undo()
+        right.set_target(body.beside('right'))
+        return solve(nearby, *around)
+
+    monkeypatch.setattr(NearbySolver, 'solve', slowly)
+    with pytest.raises(TargetRefusedError, match="group 'right' moves"):
+        left.set_target(body.beside('left'))
+    assert right.goal is not None

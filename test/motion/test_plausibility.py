@@ -200,6 +200,7 @@ def test_they_are_waited_for_until_only_one_is_left():
     both = merged(source(100, here, 3.0), source(100, there, 3.0, phase=0.003))
     believed = [monitor.update(q, when) for when, q in both]
     assert not any(believed[40:])
+    assert monitor.doubt.startswith('elbow goes back and forth')
     alone = [monitor.update(here, 8.0 + 0.01 * number) for number in range(60)]
     assert not any(alone[:48])
     assert alone[-1]

@@ -8,11 +8,6 @@ from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.settings import FollowerState
 
 
-@pytest.fixture
-def resuming(solver):
-    return Rig(solver, READY, resume=True)
-
-
 def lose_states(rig, solver):
     rig.measure()
     target = pose_beside(solver, READY, [0.1, 0.45, 0.1])
@@ -80,11 +75,22 @@ def test_a_new_target_after_a_fault_is_followed_from_where_the_arm_is(solver, ri
     rig.tick_until(FollowerState.REACHED)
 
 
-def test_with_resume_it_goes_on_by_itself_when_states_are_back(solver, resuming):
-    lose_states(resuming, solver)
-    resuming.q = READY + 0.3
-    assert np.abs(resuming.rest(0.25)[0].q - (READY + 0.3)).max() < 2.175 / RATE
-    resuming.tick_until(FollowerState.REACHED)
+@pytest.mark.parametrize(('pause', 'away'), [(0.11, 0.3), (1.0, 0.3), (0.0, 0.3), (0.0, 1.0)])
+def test_with_resume_it_goes_on_from_where_the_arm_is_by_then(solver, pause, away):
+    """States were away, until the commands rest or less; or the arm was moved, or cannot be."""
+    target = pose_beside(solver, READY, [0.1, 0.45, 0.1])
+    rig = Rig(solver, READY, resume=True, state_timeout=0.1).measure()
+    rig.follower.set_target(target)
+    rig.rest(0.3 if pause else 1.5)
+    rig.rest(pause, measured=False, moves=False)
+    rig.q = READY + away * np.array([1, 1, -1, 1, 1, 1, 1])
+    there, before = Rig(solver, rig.q).measure(), len(rig.commands)
+    expected = there.follower.set_target(target).q
+    rig.rest(1.0, moves=False)
+    starts = [command for command in rig.commands[before:] if command.begins]
+    assert np.abs(starts[0].q - rig.q).max() < 2.175 / RATE
+    np.testing.assert_allclose(rig.follower.result.q, expected, atol=1e-6)
+    rig.tick_until(FollowerState.REACHED)
 
 
 WRONG = {'1.5 rad': lambda q: q + np.array([0, 1.5, 0, 0, 0, 0, 0]), 'zeros': np.zeros_like}

@@ -553,9 +553,7 @@ class JointStateTracker:
             show its effect.
         """
         fresh = self.measured_at >= commanded_at and now - self.measured_at <= self._youngest()
-        if fresh:
-            self._awaited_since = None
-        elif self._awaited_since is None:
+        if not fresh and self._awaited_since is None:
             self._awaited_since = now
         return fresh
 

@@ -45,8 +45,9 @@ class Rig:
     def rest(self, ticks, measured=True):
         for _ in range(ticks):
             self.now += PERIOD
-            q = self.arm.q if measured else self.motion.q
+            q, busy = self.arm.q if measured else self.motion.q, self.velocities.busy
             sent = self.velocities.rest(q, LIMITS, self.now, PERIOD)
+            assert busy is (sent is not None)
             if sent is None:
                 return
             self.take(sent)

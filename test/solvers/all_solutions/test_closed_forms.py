@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm, joint_xml, limit_xml, planar, postures, robot_xml, snake, targets
-from support.robots import JOINTS, six_joint_arm, WITHOUT
+from support.robots import arm_of, JOINTS, six_joint_arm, WITHOUT
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError
@@ -43,7 +43,9 @@ def test_arms_with_a_closed_form(name):
 
 def test_kinds_of_other_chains(panda, ur5e):
     assert closed_form_of(ur5e).kind == THREE_PARALLEL
-    for chain in (planar(1, 1, 1, 1, 1, 1), *map(six_joint_arm, WITHOUT)):
+    joints = JOINTS['parallel']
+    askew = arm_of([*joints[:3], ((0.05, 1, 0), joints[3][1]), *joints[4:]])
+    for chain in (askew, planar(1, 1, 1, 1, 1, 1), *map(six_joint_arm, WITHOUT)):
         assert closed_form_of(chain).kind == GENERAL
     for chain in (planar(1.0), snake(6), panda):
         assert closed_form_of(chain).kind == NO_FORM
