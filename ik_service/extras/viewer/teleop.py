@@ -146,6 +146,7 @@ class ServoLink:
 
 HOLD_RATE = 10.0  # rate at which a page says that a button is held [Hz]
 GRACE = 0.3  # time after the last such message from which on the button counts as released [s]
+RELEASE = 1.0  # the same after a stop: messages may be late, and must not begin it again [s]
 NUDGE = 0.25  # time that one click moves the arm [s]
 
 _PERIOD = 0.03  # of the commands; the node stops the arm without one for 0.1 s [s]
@@ -207,7 +208,7 @@ class HeldMotion:
         """End the motion now, and let no button that is held begin it again."""
         with self.news:
             self._motion, self._is_stopped = None, True
-            self._blocked_until = self._clock() + GRACE
+            self._blocked_until = self._clock() + RELEASE
 
     def leave(self, owner: int) -> None:
         """End the motion of a page that has gone."""
@@ -233,7 +234,7 @@ class HeldMotion:
 
     def _refusal(self, owner: int, current: HandMotion | None, now: float) -> str:
         if self.obstacle or now < self._blocked_until:
-            self._blocked_until = now + GRACE
+            self._blocked_until = now + RELEASE
             return self.obstacle or 'stopped: release the button first'
         if current is not None and owner != self._owner:
             return 'another page moves the arm'
@@ -361,7 +362,7 @@ class HandForm:
 
     def show(self, text: StatusText, can_turn: bool, can_jog: bool) -> None:
         """Show a state."""
-        set_properties(self._text, content=banner(text))
+        set_properties(self._text, content=banner(text, lines=2))  # the buttons below stay
         for buttons, enabled in ((self._axis_buttons, can_turn), (self._joint_buttons, can_jog)):
             for button in buttons:
                 set_properties(button, disabled=not enabled)
