@@ -215,12 +215,14 @@ class Grippers:
         self._link, self._tasks, self._refuse = link, tasks, refuse
         self._display: RobotDisplay | None = None
         self._choices: dict[str, dict[str, Positions]] = {}
+        self._newest: dict[str, Newest] = {}  # the motions of each hand, of which the last counts
 
     def show(self, display: RobotDisplay, buttons: GripperButtons) -> None:
         """Take another robot."""
         arm = display.view.arm
         self._display = display
         self._choices = {hand.name: gripper_choices(arm, hand) for hand in arm.hands}
+        self._newest = {name: Newest(self._tasks) for name in self._choices}
         buttons.build({name: [*choices] for name, choices in self._choices.items()})
 
     def move(self, name: str, choice: str) -> None:
@@ -232,6 +234,7 @@ class Grippers:
             self._refuse(f'{name} cannot move: no node offers execute_trajectory')
             return
         groups = self._display.view.arm.hand_groups()
+        self._newest[name].drop()
         for joint, position in goal.items():
             if joint not in groups:
                 self._refuse(f'{name} cannot move: the limits of {joint} contradict each other')
@@ -242,11 +245,11 @@ class Grippers:
                 self._refuse(f'{name} cannot move: joint_states are without {joint}')
                 return
             motion = joint_motion((joint,), found[0], np.array([position]), joint_speeds(chain))
-            self._link.execute(motion, self._ended)
+            self._link.execute(motion, self._newest[name].taking(self._end))
 
-    def _ended(self, end: ExecutionEnd) -> None:
+    def _end(self, end: ExecutionEnd) -> None:
         if not end.is_success and not end.is_canceled:
-            self._tasks.post(self._refuse, f'the hand has not got there: {end.reason}')
+            self._refuse(f'the hand has not got there: {end.reason}')
 
 
 def gripper_choices(arm: Arm, hand: Hand) -> dict[str, Positions]:

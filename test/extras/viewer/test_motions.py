@@ -372,6 +372,8 @@ def test_a_hand_that_cannot_move_is_told_with_the_reason():
     page.is_there = True
     page.measured.update([FINGER], [0.01], 1.0)
     page.grippers.move('hand', CLOSE)
-    page.sent[0][1](ExecutionEnd(is_success=False, reason='stopped'))
+    page.grippers.move('hand', OPEN)
+    page.sent[0][1](ExecutionEnd(is_success=False, reason='replaced'))  # by the one after it
+    page.sent[1][1](ExecutionEnd(is_success=False, reason='stopped'))
     page.tasks.run_pending()
-    assert page.refusals[-1] == 'the hand has not got there: stopped'
+    assert page.refusals[2:] == ['the hand has not got there: stopped']

@@ -262,6 +262,7 @@ def test_the_live_values_with_their_units():
     assert '0.0812' in html
     assert 'elbow' in html
     assert '<script' not in html
+    assert '<b>1.00e+33 mm</b>' in figures.figures_table(Figures(position_error=1e30))
 
 
 def test_a_missing_value_is_a_dash():

@@ -310,7 +310,7 @@ def _number(value: float) -> str:
 def _digits(value: float) -> str:
     if value < 0.001:
         return '&lt; 0.001'
-    return f'{value:.3f}' if value < 10.0 else f'{value:.1f}'
+    return f'{value:.3f}' if value < 10.0 else f'{value:.1f}' if value < 1e7 else f'{value:.2e}'
 
 
 def _of(value: T | None, text: Callable[[T], str]) -> str:
