@@ -119,7 +119,7 @@ def main() -> None:
     with (
         ros_domain(),
         node_and_arm(source, ends, START, DEFAULT_SOLVER, SPEED),
-        viewer_program(wanted=True) as viewer,
+        viewer_program(wanted=True, robot={**source, **ends}) as viewer,
         sync_playwright() as playwright,
     ):
         address = viewer.wait_for(r'ready: (\S+)', 300.0)[1]

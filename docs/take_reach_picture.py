@@ -47,10 +47,11 @@ def main() -> None:
     made.save(MAP)
     start = dict(zip(chain.joint_names, start_posture(chain).tolist(), strict=True))
     ends = {'base_link': BASE_LINK, 'tip_link': TIP_LINK}
+    source = {'urdf': str(urdf_path('panda'))}
     with (
         ros_domain(),
-        node_and_arm({'urdf': str(urdf_path('panda'))}, ends, start, DEFAULT_SOLVER, SPEED),
-        viewer_program(wanted=True) as viewer,
+        node_and_arm(source, ends, start, DEFAULT_SOLVER, SPEED),
+        viewer_program(wanted=True, robot={**source, **ends}) as viewer,
         sync_playwright() as playwright,
     ):
         address = viewer.wait_for(r'ready: (\S+)', START_TIMEOUT)[1]

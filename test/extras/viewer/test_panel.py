@@ -322,23 +322,33 @@ def test_names_from_outside_cannot_become_markup():
 
 
 @pytest.mark.parametrize(
-    ('pairs', 'pause', 'level', 'detail'),
+    ('level', 'pairs', 'pause', 'shown'),
     [
-        (0, '', Level.GOOD, 'rests'),
-        (0, 'stopped', Level.WAITING, 'the demo is paused: stopped; rests'),
-        (1, 'stopped', Level.BAD, 'collision: 0 with a; the demo is paused: stopped; rests'),
+        (Level.GOOD, 0, '', (Level.GOOD, 'here', 'rests')),
+        (Level.GOOD, 0, 'stopped', (Level.WAITING, 'the demo is paused: stopped', 'here; rests')),
         (
+            Level.WAITING,
+            1,
+            'stopped',
+            (Level.BAD, 'collision: 0 with a', 'the demo is paused: stopped; here; rests'),
+        ),
+        (Level.BAD, 1, '', (Level.BAD, 'here', 'collision: 0 with a; rests')),
+        (
+            Level.GOOD,
             4,
             '',
-            Level.BAD,
-            ''.join(f'collision: {i} with a; ' for i in range(3)) + 'and 1 more; rests',
+            (
+                Level.BAD,
+                'collision: 0 with a',
+                'collision: 1 with a; collision: 2 with a; and 1 more; here; rests',
+            ),
         ),
     ],
 )
-def test_collisions_and_a_pause_are_part_of_the_status(pairs, pause, level, detail):
-    status = StatusText(Level.GOOD, 'Connected', 'rests')
-    shown = figures.with_notices(status, [f'{i} with a' for i in range(pairs)], pause)
-    assert shown == StatusText(level, 'Connected', detail)
+def test_collisions_and_a_pause_are_part_of_the_status(level, pairs, pause, shown):
+    status = StatusText(level, 'here', 'rests')
+    contacts = [f'{i} with a' for i in range(pairs)]
+    assert figures.with_notices(status, contacts, pause) == StatusText(*shown)
 
 
 def test_remarks_are_counted_and_escaped():

@@ -179,14 +179,14 @@ class Figures:
 
 
 def banner(text: StatusText, lines: int = 1) -> str:
-    """Return a status as a coloured box, always with room for so many lines of detail."""
+    """Return a status as a coloured box, with room for the headline and so many lines more."""
     color, ground = _COLORS[text.level], _GROUNDS[text.level]
-    room = f'display:block;min-height:{1.45 * lines:g}em'
+    room = f'box-sizing:content-box;min-height:{1.45 * (1 + lines):g}em'
     return (
         f'<div style="{_FONT};margin:0.25em 0.75em 0.75em;padding:0.5em 0.75em;'
-        f'border-left:3px solid {color};background:{ground};border-radius:3px">'
+        f'border-left:3px solid {color};background:{ground};border-radius:3px;{room}">'
         f'<b style="color:{color}">{escape(text.headline)}</b>'
-        f'<span style="color:{_DETAIL};{room}">{escape(text.detail)}</span></div>'
+        f'<span style="color:{_DETAIL};display:block">{escape(text.detail)}</span></div>'
     )
 
 
@@ -199,8 +199,11 @@ def with_notices(status: StatusText, contacts: Sequence[str], pause: str) -> Sta
         notices.append(f'the demo is paused: {pause}')
     if not notices:
         return status
+    lines = (
+        [status.headline, *notices] if status.level is Level.BAD else [*notices, status.headline]
+    )
     level = Level.BAD if contacts or status.level is Level.BAD else Level.WAITING
-    return StatusText(level, status.headline, '; '.join(filter(None, (*notices, status.detail))))
+    return StatusText(level, lines[0], '; '.join(filter(None, (*lines[1:], status.detail))))
 
 
 def remark_lines(remarks: Sequence[str]) -> str:
