@@ -275,6 +275,5 @@ class AllTests:
         found = np.zeros(len(Q), bool)
         for test in self._tests:
             left = ~found
-            if left.any():
-                found[left] = test.colliding(Q[left], threads)
+            found[left] = test.colliding(Q[left], threads)
         return found
