@@ -302,8 +302,9 @@ def test_a_target_waits_three_seconds_for_the_arm(solver, resume):
     assert not rig.rest(2.0)
 
 
-def test_the_later_of_two_commanders_gives_way(solver):
-    rig = Rig(solver, READY).go((0.3, 0.0, -0.2))
+@pytest.mark.parametrize('resume', [False, True])
+def test_the_later_of_two_commanders_gives_way(solver, resume):
+    rig = Rig(solver, READY, resume=resume).go((0.3, 0.0, -0.2))
     rig.rest(0.3)
     rig.follower.give_way('a second /ik_service commands the arm')
     rig.rest(1.0)

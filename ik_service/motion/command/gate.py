@@ -167,8 +167,7 @@ class PositionGate:
         :param late: by how much that is later than was given to :meth:`admit` [s].
         :param period: time between two messages [s].
         """
-        if late > 0.0:
-            self._state[SENT_AT, joints] += late
+        self._state[SENT_AT, joints] += late
         if delay > _LATE * period:
             self._state[STALLED, joints] = delay
 

@@ -99,8 +99,9 @@ def test_a_leap_is_gone_to_and_rested_at():
     assert 10 < sender.gate.corrected < 250
 
 
-def test_wrong_lengths_hold_the_joints():
+def test_wrong_lengths_and_starts_that_are_no_numbers_hold_the_joints():
     sender = Sender()
+    sender.gate.begin(np.full(2, np.nan), BOTH, NOW)
     q, velocity = sender.gate.admit(np.zeros(3), STILL, BOTH, BOUNDS, NOW + PERIOD, PERIOD)
     assert np.array_equal(q, START)
     assert not velocity.any()

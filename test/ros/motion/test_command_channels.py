@@ -243,6 +243,15 @@ def test_velocities_of_a_motion_that_is_announced_are_zeros_and_end_with_it(solv
     assert stream(sender, rig, 0.5) == []
 
 
+def test_velocities_are_not_corrected_by_states_that_are_old(solver, measured):
+    rig, sender, _ = moving(VelocityChannel, solver, measured, 0.1)
+    rig.q = rig.q + 0.02
+    rig.measure()
+    for _ in range(20):
+        message = sender.message(rig.tick(measured=False), rig.follower, rig.now)
+    np.testing.assert_allclose(message.data, rig.commands[-1].velocity, atol=1e-12)
+
+
 def test_joints_of_no_group_are_held_where_they_are_measured(solver, measured):
     _, sender, sent = moving(PositionChannel, solver, measured, 0.3, FINGER)
     assert {message.data[0] for message in sent} == {0.02}
@@ -253,6 +262,8 @@ def test_velocities_that_were_not_sent_leave_no_trace(solver, measured):
     rig, sender, sent = moving(VelocityChannel, solver, measured, 0.1)
     sender.message(rig.tick(), rig.follower, rig.now)
     sender.discard()
+    assert sender._group.joints.velocity.tolist() == sent[-1].data.tolist()
+    rig.follower.stop()
     still = sender.message(rig.tick(moves=False), rig.follower, rig.now)
     step = np.abs(np.array(still.data) - sent[-1].data)
     allowed = rig.follower.limits.acceleration_now * 0.01
