@@ -179,6 +179,14 @@ def test_an_arm_that_does_not_move_ends_the_motion_for_good(solver, resume):
     assert not rig.rest(5.0, moves=False)
 
 
+def test_a_return_to_a_stuck_arm_that_no_speed_allows_ends(solver):
+    rig = Rig(solver, READY).go((0.2, 0.2, -0.2))
+    rig.rest(1.5, moves=False)
+    rig.follower.configure(velocity_scaling=0.0)
+    assert len(rig.rest(6.0, moves=False)) < 400
+    assert 'has not moved' in rig.follower.drop_reason
+
+
 def beside_in_motion(solver, **settings):
     """Return a rig half a second into a motion of its first joint by 1.5 rad."""
     rig = Rig(solver, READY, velocity_scaling=0.5, **settings).measure()

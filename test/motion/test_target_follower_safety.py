@@ -137,10 +137,12 @@ def test_states_are_believed_again_once_they_are_plausible_and_still(solver, rig
 
 def test_nothing_starts_while_somebody_else_commands_the_arm(solver, rig):
     target = pose_beside(solver, READY, [0.1, 0.2, 0.1])
+    rig.follower.set_target(target)
     rig.others.name = '/teleop'
+    assert rig.rest(0.2) == []
+    assert '/teleop commands the arm too' in rig.follower.drop_reason
     with pytest.raises(TargetRefusedError, match='/teleop commands the arm too'):
         rig.follower.set_target(target)
-    assert rig.rest(0.2) == []
     rig.follower.configure(exclusive=False)
     rig.follower.set_target(target)
     assert rig.tick() is not None

@@ -128,7 +128,7 @@ class ServoGoal(MotionGoal):
     @property
     def busy(self) -> bool:
         """Whether a command moves the arm, or is going to."""
-        return self._moving or (self._order is not None and self._order is not self._tried)
+        return self._moving or self._order is not self._tried
 
     def ended(self, reason: str) -> None:
         """Record the reason for its end."""
