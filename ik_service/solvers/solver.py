@@ -484,7 +484,7 @@ def _loaded_guess(chain: Any, options: IkOptions) -> SeedGuess:  # noqa: ANN401 
 
 def _room_for_trace(settings: Settings, n: int) -> np.ndarray:
     """Return an array (rows, 2n + 3) for all rows that a solve can record."""
-    rows = (settings.max_iterations[0] + 1) * settings.max_searches[0] + APPROACH_STEPS + 1
+    rows = (settings.max_iterations[0] + APPROACH_STEPS + 1) * (settings.max_searches[0] + 1)
     return np.empty((min(int(rows), _MOST_ROWS), 2 * n + 3))
 
 

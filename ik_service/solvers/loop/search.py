@@ -202,7 +202,7 @@ def approach(chain, settings, work, deadline, most, search, best, trace):
     :param most: steps to take, at most.
     :param best: (n,) joint vector to start from [rad] or [m].
     :param trace: (rows, 2n + 3) out, see :func:`~ik_service.solvers.loop.iteration.record`.
-    :returns: the steps tried, and whether the target is reached.
+    :returns: the steps tried, whether the target is reached, and the cost.
     """
     strategy = _IGNORE
     copy_vector(best, work.q)
@@ -233,7 +233,7 @@ def approach(chain, settings, work, deadline, most, search, best, trace):
             copy_vector(work.best_q, work.q)
             evaluate_pose(chain, settings, work, search, trace[:0])
     copy_vector(work.best_q, work.q)
-    return steps, reached
+    return steps, reached, cost
 
 
 @inner_kernel
@@ -264,6 +264,12 @@ _JUMP = 0.1
 _NEAR_SEARCHES = 8
 _NEAR_RADIUS = 0.1
 _NEAR_GROWTH = 1.3
+# Approaches to a target beyond the reach: the first from the seed, others from random postures;
+# the share of the cost below which a pose is nearer than those before; and the cost of one so far
+# away, 3 m, that none is nearer by much.
+_FAR_WAYS = 8
+_NEARER = 0.98
+_FAR_AWAY = 4.5
 # Steps in which a search can be seen to diverge, and the share of them that made it worse.
 _FEWEST_STEPS = 8
 _WORSENING = 0.3
@@ -347,12 +353,23 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
     if not found and not resumed:
         if strategy >= LimitStrategy.PENALTY:
             bring_inside(chain, best)
-        most = min(np.int64(APPROACH_STEPS), settings.most_steps - iterations)
-        used, solved = approach(chain, settings, work, deadline, most, searches, best, trace)
-        iterations += used
-        found = solved and (settings.approach_counts != 0 or used == 0)
-        if found or not solved:
-            copy_vector(work.q, best)
+        copy_vector(best, work.q)
+        least, ways = math.inf, min(settings.max_searches, _FAR_WAYS if beyond else 1)
+        for way in range(ways):
+            if way > 0:
+                random_start(chain, settings, work, math.inf, way)
+            most = min(np.int64(APPROACH_STEPS), settings.most_steps - iterations)
+            used, solved, cost = approach(
+                chain, settings, work, deadline, most, searches, work.q, trace
+            )
+            searches += beyond
+            iterations += used
+            found = solved and (settings.approach_counts != 0 or used == 0)
+            if (found or not solved) and cost < _NEARER * least:
+                least = cost
+                copy_vector(work.q, best)
+            if solved or cost > _FAR_AWAY:
+                break
         turn_towards(chain, seed, best, strategy, 0.0)
     position_error, orientation_error = errors_at(chain, settings, work, best)
     reached = found and within_tolerance(settings, position_error, orientation_error)

@@ -71,6 +71,17 @@ def test_beyond_the_reach_the_closest_pose_is_no_worse_than_a_random_one(solver,
         assert result.position_error <= best + 1e-3
 
 
+def test_just_beyond_the_reach_the_closest_pose_hardly_depends_on_the_seed(panda):
+    reach = panda.arrays.reach
+    for T in targets(panda, 12, seed=3):
+        out = T[:3, 3] - reach[:3]
+        T[:3, 3] = reach[:3] + 1.05 * reach[3] * out / np.linalg.norm(out)
+        found = [iks.solve_ik(panda, T, seed) for seed in postures(panda, 4)]
+        assert {result.status for result in found} == {iks.IkStatus.UNREACHABLE}
+        errors = [math.hypot(each.position_error, each.orientation_error) for each in found]
+        assert max(errors) < 1.1 * min(errors)
+
+
 def test_reach_is_that_of_all_links_in_a_line():
     """A hair inside the reach is solved, a hair outside is said to be so."""
     chain = planar(1.0, 0.4)
