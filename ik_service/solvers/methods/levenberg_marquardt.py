@@ -22,7 +22,7 @@ from ik_service.kinematics.kernels import copy_vector, has_lower, has_upper
 from ik_service.solvers.loop.linear_algebra import error_damped_step, LEAST_DAMPING
 from ik_service.solvers.loop.problem import width
 from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.options import length_weight, LimitStrategy, Nearness
+from ik_service.solvers.options import LimitStrategy, Nearness
 from ik_service.solvers.registry import given, SolverSpec
 
 # The share of the distance to the middle that a joint would go for an error of 1.
@@ -86,6 +86,5 @@ SPEC = SolverSpec(
     patience=3,
     progress=0.19,
     approach_counts=True,
-    length_weight=lambda chain, options: length_weight(chain),
     trees=True,
 )
