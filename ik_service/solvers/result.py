@@ -35,9 +35,9 @@ class IkTrace:
     """
     Iterations of a solve, one row each; the first row of every search is its start.
 
-    When no search reaches the target, the rows of the final approach to the closest pose follow,
-    under a number of their own. There, a row whose error is larger than the least so far is a
-    step that was taken back: the next one starts where that error was.
+    When no search reaches the target, the rows of approaches to the closest pose follow, each
+    under a number of its own. There, a row whose error is larger than the least so far is a step
+    that was taken back: the next one starts where that error was.
 
     :ivar q: (k, n) joint vectors [rad] or [m].
     :ivar step: (k, n) the step to each row; zeros at the start of a search.

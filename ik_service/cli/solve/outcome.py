@@ -58,7 +58,7 @@ class SolverOutcome:
 
     @property
     def approach(self) -> int:
-        """Number in the trace of the final approach to a target that no search reached."""
+        """First number in the trace of an approach to a target that no search reached."""
         # A target out of reach is only approached: there are no searches before.
         return 0 if self.result.status is IkStatus.UNREACHABLE else self.result.searches
 

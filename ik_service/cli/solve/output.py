@@ -368,7 +368,7 @@ def _trace_row(
 ) -> tuple[str, ...]:
     trace = outcome.trace
     search = int(trace.search[row])
-    name = 'approach' if search == outcome.approach else str(search + 1)
+    name = 'approach' if search >= outcome.approach else str(search + 1)
     return (
         name,
         str(iteration),
