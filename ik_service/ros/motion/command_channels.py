@@ -299,6 +299,10 @@ class VelocityChannel(CommandChannel):
         """Whether the arm may still move with the last velocity, or zeros are repeated."""
         return self._velocities.busy
 
+    def begin(self, alone: bool) -> None:
+        """Forget the commands of the last stream."""
+        self._commands.clear()
+
     def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
         """Return the velocities of the command, plus a correction of the arm's lag."""
         self._commands.append((now, command.q))

@@ -271,6 +271,16 @@ def test_velocities_that_were_not_sent_leave_no_trace(solver, measured):
     assert sender.refusals == 0
 
 
+def test_velocities_of_a_motion_that_begins_elsewhere_have_no_past(solver, measured):
+    rig, sender, _ = moving(VelocityChannel, solver, measured, 0.1)
+    rig.follower.stop()
+    stream(sender, rig, 0.4)
+    rig.q = READY + 0.3
+    rig.measure()
+    elsewhere = FollowerCommand(rig.q, np.zeros(len(READY)), begins=True)
+    assert not any(sender.message(elsewhere, rig.follower, rig.now + 0.01).data)
+
+
 @pytest.mark.parametrize('delay', [0.0, 0.009])
 def test_velocities_change_by_what_the_time_between_two_sendings_allows(solver, measured, delay):
     rig, sender, sent = moving(VelocityChannel, solver, measured, 0.08)
