@@ -239,7 +239,7 @@ def _mark_restarts(axes: Axes, outcome: SolverOutcome, named: bool = False) -> N
     if _stacked(outcome):
         return
     for number, rows in enumerate(_searches(outcome)):
-        approach = outcome.trace.search[rows[0]] >= outcome.approach
+        approach = outcome.trace.search[rows[0]] == outcome.approach
         if number > 0:
             axes.axvline(rows[0] - 0.5, color=BORDER, linewidth=1.0, zorder=0)
         if named and (approach or number == 1):
