@@ -70,6 +70,11 @@ def shown_path(path: object) -> str:
     return text if len(text) <= _LONGEST_PATH else '…' + text[-_LONGEST_PATH:]
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number of things, such as ``1 joint`` or ``6 joints``."""
+    return f'{count} {noun}{"" if count == 1 else "s"}'
+
+
 def listed(names: Iterable[str]) -> str:
     """Return names as messages list them, the first forty of them."""
     names = list(names)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ik_service.cli.demo.poses import Obstacle, Stop
 from ik_service.cli.formatting import number_text, pose_text
+from ik_service.common.quoting import counted
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
@@ -84,8 +85,8 @@ def position_text(T: np.ndarray) -> str:
 
 def robot_text(chain: KinematicChain, urdf: Path) -> str:
     """Return the lines about the arm; joints whose velocity limit is 0 are named."""
-    noun = 'joint' if chain.n == 1 else 'joints'
-    robot = f'{chain.robot.name}: {chain.n} {noun}, {chain.base_link} → {chain.tip_link}'
+    joints = counted(chain.n, 'joint')
+    robot = f'{chain.robot.name}: {joints}, {chain.base_link} → {chain.tip_link}'
     lines = [f'Robot     {robot}', f'          {urdf}']
     fixed = [name for name, v in zip(chain.joint_names, chain.velocity, strict=True) if v == 0.0]
     if fixed:

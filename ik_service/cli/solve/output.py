@@ -30,6 +30,7 @@ from ik_service.cli.solve.options import ArmRequest
 from ik_service.cli.solve.outcome import Refusal, Solutions, SolverOutcome
 from ik_service.cli.solve.request import PathRequest, Request
 from ik_service.common.quaternions import quaternion_xyzw_from_rotation
+from ik_service.common.quoting import counted
 from ik_service.paths.search.result import PathResult
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.solvers.options import IkOptions
@@ -230,9 +231,9 @@ _COMPARISON_HEADING = (
 def robot_lines(request: ArmRequest) -> list[str]:
     """Return robot, file and locked joints, as lines."""
     chain = request.chain
-    joints = 'joint' if chain.n == 1 else 'joints'
+    joints = counted(chain.n, 'joint')
     lines = labelled(
-        'Robot', f'{chain.robot.name}: {chain.n} {joints}, {chain.base_link} → {chain.tip_link}'
+        'Robot', f'{chain.robot.name}: {joints}, {chain.base_link} → {chain.tip_link}'
     )
     lines += labelled('', str(request.urdf))
     if chain.locked:
@@ -509,7 +510,7 @@ def largest_step(path: PathResult) -> tuple[int, int]:
 def _path_text(request: PathRequest) -> str:
     poses = request.targets.poses
     length = float(np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1).sum())
-    count = f'{len(poses)} pose{"" if len(poses) == 1 else "s"} of {request.file}'
+    count = f'{counted(len(poses), "pose")} of {request.file}'
     free = '' if any(request.options.ik.task_weights[3:]) else ', any orientation'
     return f'{count}, {distance_text(length)} long{free}'
 

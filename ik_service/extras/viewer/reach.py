@@ -15,7 +15,7 @@ import viser
 
 from ik_service.common.files import read_regular
 from ik_service.common.quaternions import quaternion_wxyz_from_rotation
-from ik_service.common.quoting import truncate
+from ik_service.common.quoting import counted, truncate
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.link.task_queue import Post, Reader, TaskQueue
 from ik_service.extras.viewer.panel.figures import banner, framed, Level, StatusText
@@ -145,11 +145,10 @@ class Placements:
             self._refuse(f'the places are for another arm: from {there}, and here from {here}')
             return
         self._draw(places)
-        count, poses = len(places.shares), len(places.T_world_tip)
-        poses_text = '1 pose' if poses == 1 else f'{poses} poses'
-        detail = f'the best one reaches {100.0 * places.shares[0]:.0f} % of {poses_text}'
-        noun = 'place' if count == 1 else 'places'
-        self._say(StatusText(Level.GOOD, f'{count} {noun} for the base', detail))
+        found = counted(len(places.shares), 'place')
+        poses = counted(len(places.T_world_tip), 'pose')
+        detail = f'the best one reaches {100.0 * places.shares[0]:.0f} % of {poses}'
+        self._say(StatusText(Level.GOOD, f'{found} for the base', detail))
 
     def _draw(self, places: Places) -> None:
         """Draw the frames where the base may stand, and of the poses that are to be reached."""

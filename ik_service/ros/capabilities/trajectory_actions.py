@@ -14,6 +14,7 @@ from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 
 from ik_service.common.fault_logger import FaultLogger
+from ik_service.common.quoting import counted
 from ik_service.exceptions import OptionError, TrajectoryError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.motion.playback import TrajectoryEnd, TrajectoryOutcome
@@ -334,7 +335,7 @@ class TrajectoryActions(Capability):
             )
         else:
             playback = CommandedPlayback(request, following, self._clock, news, replaces)
-        points = f'{len(trajectory)} point{"" if len(trajectory) == 1 else "s"}'
+        points = counted(len(trajectory), 'point')
         to = f', passed on to {self._action}' if self._action else ''
         self._log.info(
             f'{name}: {points}, {trajectory.duration:.2f} s, '

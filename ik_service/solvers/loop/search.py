@@ -191,21 +191,19 @@ _APPROACH_PROGRESS = 1e-7
 
 
 @merged_kernel
-def approach(chain, settings, work, deadline, most, search, best, trace):
+def approach(chain, settings, work, deadline, most, search, trace):
     """
-    Descend from the best joint vector to the closest pose; the result is in ``work.q``.
+    Descend from ``work.q`` to the closest pose, which is there afterwards.
 
     Whatever the method, this is Levenberg–Marquardt as Marquardt (1963) has it: a step that does
     not lower the cost is taken back and the damping is raised, so the cost falls to a minimum
     also where that is far from zero.
 
     :param most: steps to take, at most.
-    :param best: (n,) joint vector to start from [rad] or [m].
     :param trace: (rows, 2n + 3) out, see :func:`~ik_service.solvers.loop.iteration.record`.
     :returns: the steps tried, whether the target is reached, and the cost.
     """
     strategy = _IGNORE
-    copy_vector(best, work.q)
     if settings.limits != LimitStrategy.IGNORE:
         strategy = _ACTIVE_SET
         forget_substitution(work)
@@ -267,7 +265,7 @@ _NEAR_GROWTH = 1.3
 # Approaches to a target beyond the reach: the first from the seed, others from random postures;
 # the share of the cost below which a pose is nearer than those before; and the cost of one so far
 # away, 3 m, that none is nearer by much.
-_FAR_WAYS = 8
+_FAR_APPROACHES = 8
 _NEARER = 0.98
 _FAR_AWAY = 4.5
 # Steps in which a search can be seen to diverge, and the share of them that made it worse.
@@ -354,14 +352,12 @@ def solve_one(chain, method, settings, work, target, seed, best, trace):
         if strategy >= LimitStrategy.PENALTY:
             bring_inside(chain, best)
         copy_vector(best, work.q)
-        least, ways = math.inf, min(settings.max_searches, _FAR_WAYS if beyond else 1)
-        for way in range(ways):
-            if way > 0:
-                random_start(chain, settings, work, math.inf, way)
+        least, approaches = math.inf, min(settings.max_searches, _FAR_APPROACHES if beyond else 1)
+        for number in range(approaches):
+            if number > 0:
+                random_start(chain, settings, work, math.inf, number)
             most = min(np.int64(APPROACH_STEPS), settings.most_steps - iterations)
-            used, solved, cost = approach(
-                chain, settings, work, deadline, most, searches, work.q, trace
-            )
+            used, solved, cost = approach(chain, settings, work, deadline, most, searches, trace)
             searches += beyond
             iterations += used
             found = solved and (settings.approach_counts != 0 or used == 0)

@@ -8,6 +8,7 @@ from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
+from ik_service.common.quoting import counted
 from ik_service.extras.conformance.answers import (
     CheckFailedError,
     COMPUTE_IK,
@@ -80,7 +81,7 @@ def _clients(clients: int, subject: Subject) -> str:
     poses = {id(request): wanted for request, wanted, _ in asked}
     requests = [request for request, _, _ in asked]
     found = subject.connection.ask_at_once(GetPositionIK, COMPUTE_IK, requests, clients)
-    text = f'{count} poses near their seeds, by {clients} client{"" if clients == 1 else "s"}'
+    text = f'{count} poses near their seeds, by {counted(clients, "client")}'
     if len(found) < count:
         came = f'{len(found)} answers'
         raise NoAnswerError(text, came, f'{count} answers')

@@ -18,6 +18,7 @@ from ik_service.cli.formatting import (
 )
 from ik_service.cli.solve.output import document, free_axes, robot_lines
 from ik_service.common.quaternions import quaternion_xyzw_from_rotation
+from ik_service.common.quoting import counted
 from ik_service.extras.reach.place.request import PlaceRequest
 from ik_service.extras.reach.placement import Placement, PlaceSearch
 
@@ -119,7 +120,7 @@ def _few_joints_text(request: PlaceRequest) -> str:
     if joints >= rows:
         return ''
     return (
-        f'{joints} joint{"" if joints == 1 else "s"} cannot meet {rows} conditions at will: '
+        f'{counted(joints, "joint")} cannot meet {rows} conditions at will: '
         'most poses are reached from exact places only, which lie between those compared; free '
         'axes (--position-only, --set task_weights=…), or check places of your own (--region, '
         '--yaw)'
