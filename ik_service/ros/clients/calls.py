@@ -116,7 +116,9 @@ class BatchCalls(Calls):
         outcomes = response.start_state.joint_state
         names, points = trajectory.joint_names, trajectory.points
         sizes = {len(outcomes.effort), len(outcomes.name), len(rows)}
-        if len(sizes) > 1 or [len(p.positions) for p in points] != [len(names) * len(rows)]:
+        one_each = [len(p.positions) for p in points] == [len(names) * len(rows)]
+        # 0 means that there is no answer yet, and no server sends it on purpose.
+        if len(sizes) > 1 or not one_each or any(not 1 <= abs(e) < 2**31 for e in outcomes.effort):
             reason = 'the response of compute_ik_batch does not hold one answer for each pose'
             return _alike(rows, ErrorCode.FAILURE, reason)
         codes = np.array(outcomes.effort).astype(int)
@@ -128,7 +130,7 @@ class BatchCalls(Calls):
         if not answered.all():
             rows, codes = rows[answered], codes[answered]
             messages = [messages[k] for k in np.flatnonzero(answered).tolist()]
-        return BlockAnswers(rows, codes, messages, names, postures)
+        return _checked(BlockAnswers(rows, codes, messages, names, postures))
 
 
 class SingleCalls(Calls):
@@ -155,9 +157,8 @@ class SingleCalls(Calls):
         code, joints = response.error_code, response.solution.joint_state
         if code.val != ErrorCode.SUCCESS:
             return _alike(rows, code.val, getattr(code, 'message', ''))
-        return BlockAnswers(
-            rows, np.array([ErrorCode.SUCCESS]), [''], joints.name, np.array([joints.position])
-        )
+        solved, postures = np.array([ErrorCode.SUCCESS]), np.array([joints.position])
+        return _checked(BlockAnswers(rows, solved, [''], joints.name, postures))
 
 
 def _fill(
@@ -178,8 +179,16 @@ def _named(message: str, rows: np.ndarray) -> str:
     return _POSE.sub(named, message) if message else ''
 
 
+def _checked(answers: BlockAnswers) -> BlockAnswers:
+    """Return answers, or failures where solutions are not a number for each named joint."""
+    solutions, joints = answers.postures, len(answers.joint_names)
+    if len(solutions) and not (solutions.shape[1] == joints > 0 and np.isfinite(solutions).all()):
+        reason = 'the response does not hold one finite position for each joint'
+        return _alike(answers.rows, ErrorCode.FAILURE, reason)
+    return answers
+
+
 def _alike(rows: np.ndarray, code: int, message: str) -> BlockAnswers:
     """Return the same answer to each pose of a block."""
-    # 0 means that there is no answer yet, and no server sends it on purpose.
     codes = np.full(len(rows), code or ErrorCode.FAILURE)
     return BlockAnswers(rows, codes, [message] * len(rows), (), np.empty((0, 0)))

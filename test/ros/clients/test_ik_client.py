@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.srv import GetCartesianPath
+from moveit_msgs.srv import GetCartesianPath, GetPositionIK
 import numpy as np
 import pytest
 from rclpy.node import Node
@@ -135,11 +135,52 @@ def test_another_robot_in_the_middle_ends_the_batch(bench, client):
     assert set(batch.error_codes[~batch.success].tolist()) == {PREEMPTED}
 
 
-def test_a_response_that_is_not_one_answer_for_each_pose(bench, client):
-    BatchServer(bench, lambda _, response: response.start_state.joint_state.effort.pop())
+def of_one_code(_, response):
+    response.start_state.joint_state.effort.pop()
+
+
+def of_a_code_that_is_none(_, response):
+    response.start_state.joint_state.effort[1] = math.nan
+
+
+def of_a_pose_without_a_code(_, response):
+    response.start_state.joint_state.effort[1] = 0.0
+
+
+def of_nan(_, response):
+    response.solution.joint_trajectory.points[0].positions[1] = math.nan
+
+
+@pytest.mark.parametrize(
+    ('odd', 'reason'),
+    [
+        (of_one_code, 'one answer for each pose'),
+        (of_a_code_that_is_none, 'one answer for each pose'),
+        (of_a_pose_without_a_code, 'one answer for each pose'),
+        (of_nan, 'one finite position for each joint'),
+    ],
+)
+def test_a_response_that_is_not_one_answer_for_each_pose(bench, client, odd, reason):
+    BatchServer(bench, odd)
     batch = client.solve(poses(3)).result(LONG)
     assert not batch.success.any()
-    assert 'one answer for each pose' in batch.messages[0]
+    assert reason in batch.messages[0]
+
+
+def test_a_solution_that_is_not_one_position_for_each_joint_fails_alone(bench, client):
+    odd = {1.0: [7.0], 2.0: [], 3.0: [1.0, math.nan], 4.0: [1.0, 2.0, 3.0]}
+
+    def answer(request, response):
+        x = request.ik_request.pose_stamped.pose.position.x
+        response.solution.joint_state.name = [] if x == 5.0 else ['slide', 'turn']
+        response.solution.joint_state.position = odd.get(x, [x, x])
+        response.error_code.val = SUCCESS
+        return response
+
+    bench.node.create_service(GetPositionIK, 'compute_ik', answer)
+    batch = client.pipelined(poses(7)).result(LONG)
+    assert batch.success.tolist() == [True, *[False] * 5, True]
+    assert np.isnan(batch.q[1:6]).all()
 
 
 @pytest.mark.parametrize('way', ['solve', 'pipelined'])
