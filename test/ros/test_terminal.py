@@ -13,6 +13,7 @@ import yaml
 
 from ik_service.cli import ros
 from ik_service.exceptions import IkServiceError
+from ik_service.ros.terminal import graph
 from ik_service.ros.terminal.graph import (
     CallFailedError,
     filled,
@@ -114,6 +115,11 @@ def test_messages_are_published_printed_and_listed(bench, terminal):
         == 'Type: geometry_msgs/msg/PoseStamped\n\nPublisher count: 0\nSubscription count: 1\n'
     )
     assert 'Reliability: RELIABLE' in terminal('topic', 'info', '-v', '/wanted')
+
+
+def test_a_list_waits_for_the_first_node_that_is_discovered(bench, terminal, monkeypatch):
+    monkeypatch.setattr(graph, '_LOOK', 0.0)
+    assert terminal('node', 'list')
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from rclpy.action import ActionClient, ActionServer
 from rclpy.action.client import ClientGoalHandle
 from rclpy.action.server import GoalEvent, RCLError, ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup
+from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.event_handler import EventHandler
 from rclpy.exceptions import InvalidHandle
@@ -31,6 +32,7 @@ _DEEP = {f'{service}_service_qos_profile': SERVICE_QOS for service in ('goal', '
 """Room for bursts of goals: of more than 10 at once, rclpy's queues lose some, unanswered."""
 
 
+_LOOK = 1.0  # time between two looks for servers at which abandoned goals are canceled [s]
 _UNCANCELED = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING)
 
 
@@ -57,6 +59,7 @@ class ThreadSafeActionClient(ActionClient):
     ) -> None:
         self.name, self._noting, self._on_goal = name, threading.RLock(), on_goal
         self._abandoned: set[bytes] = set()
+        self._asked: frozenset[bytes] = frozenset()  # servers known when they were last canceled
         super().__init__(node, kind, name, callback_group=group, **_DEEP)
 
     def send_goal_async(
@@ -94,14 +97,30 @@ class ThreadSafeActionClient(ActionClient):
         with self._noting:
             await super().execute(taken_data)
         for state in taken_data['status'].status_list if 'status' in taken_data else ():
-            goal = state.goal_info.goal_id
-            if state.status in _UNCANCELED and bytes(goal.uuid) in self._abandoned:
-                ClientGoalHandle(self, goal, None).cancel_goal_async()
+            goal = bytes(state.goal_info.goal_id.uuid)
+            if state.status in _UNCANCELED and goal in self._abandoned:
+                self._cancel(goal)
+
+    def _cancel(self, goal: bytes) -> None:
+        identifier = GoalInfo().goal_id
+        identifier.uuid = list(goal)
+        ClientGoalHandle(self, identifier, None).cancel_goal_async()
 
     def abandon(self, goal: bytes) -> None:
-        """Cancel a goal from now on whenever a server says that it is active."""
+        """Cancel a goal whenever from now on a server comes, or says that it is active."""
+        if not self._abandoned:
+            clock = Clock(clock_type=ClockType.STEADY_TIME)
+            self._node.create_timer(_LOOK, self._cancel_at_new_servers, clock=clock)
         self._abandoned.add(goal)
         self._on_goal(goal, False)
+
+    def _cancel_at_new_servers(self) -> None:
+        """Cancel goals at servers that have come: one that is back says nothing new of them."""
+        servers = self.servers() if self.server_is_ready() else frozenset()
+        if servers - self._asked:
+            for goal in tuple(self._abandoned):
+                self._cancel(goal)
+        self._asked = servers
 
     def servers(self) -> frozenset[bytes]:
         """Return the identifiers of all known servers of the action (:func:`publisher_ids`)."""

@@ -26,6 +26,7 @@ _QOS = QoSProfile(
 )
 _ACTIVE = range(GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_CANCELING + 1)
 _REMEMBERED = 200  # goals of this node, and of others; servers name all of theirs again and again
+_SERVERS = 10  # servers of one name, or messages without a common goal, that are remembered
 _LOSSY = 0.5  # time of a stall in which queues overflow, and states are lost [s]
 _REPEATED = 3.0  # time after which the middleware sends what was lost again, in Fast DDS [s]
 _COME = 0.5  # time in which the goals of a server that was just discovered become known [s]
@@ -63,7 +64,7 @@ class ControllerGoals:
         self._own: deque[bytes] = deque(maxlen=_REMEMBERED)
         self._lost: deque[bytes] = deque(maxlen=_REMEMBERED)
         self._goals: dict[bytes, _Goal] = {}
-        self._told: Set[bytes] = frozenset()  # the goals of the last message
+        self._told: deque[Set[bytes]] = deque(maxlen=_SERVERS)  # goals of the last messages
         self._gap, self._gap_ends = '', -math.inf
         self._count, self._known_from = 0, -math.inf  # servers, and when their goals are known [s]
         self._states = node.create_subscription(
@@ -133,9 +134,12 @@ class ControllerGoals:
                 if name in states and name not in active:
                     goal.until = min(goal.until, ends)
             # Of a goal that was short, or came during a stall, perhaps only the end is told.
-            ended = states.keys() - self._told - set(self._own)
+            ended = states.keys() - set().union(self._own, *self._told)
             new = (active | ended).difference(self._goals)
-            self._told = states.keys()
+            # A server names all of its goals: messages without a common one are of several.
+            others = [told for told in self._told if told and told.isdisjoint(states)]
+            self._told.clear()
+            self._told.extend([*others, states.keys()])
             if new and len(self._goals) < _REMEMBERED:
                 servers = self._servers()
                 for name in itertools.islice(new, _REMEMBERED):

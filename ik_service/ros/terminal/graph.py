@@ -48,7 +48,7 @@ T = TypeVar('T')
 _POLL = 0.1  # time between two checks for Ctrl-C [s]
 _DISCOVERY = 10.0  # patience with a node [s]
 _LOOK = 1.0  # time without anything new on the graph, after which it is known [s]
-_HINT = 3.0  # wait for a name, after which similar ones are shown [s]
+_HINT = 3.0  # wait for a name, or any, after which similar ones, or none, are shown [s]
 _RATE_WINDOW = 1000  # intervals between messages that a rate is the mean of
 _SILENCE = 2.0  # without a message, after which there is no rate [s]
 _LEAVING = 0.1  # from a message to the end of its publisher, at least [s]
@@ -365,18 +365,25 @@ class Graph:
         return f'nobody serves or reads {name}; {suggested(name, names)}'
 
     def _settled(self, look: Callable[[], T]) -> T:
-        """Return what is found on the graph when nothing new has come for a while."""
+        """
+        Return what is found on the graph when nothing new has come for a while.
+
+        While that is nothing, or there is no other node, its discovery may take longer.
+        """
 
         def state() -> tuple[T, object]:
             names = [sorted(self._names(what)) for what in ('topic', 'service')]
             return look(), names
 
-        end = time.monotonic() + _DISCOVERY
-        found, since = state(), time.monotonic()
-        while time.monotonic() < min(since + _LOOK, end):
+        begun = since = now = time.monotonic()
+        found = state()
+        while now < min(since + _LOOK, begun + _DISCOVERY) or (
+            now < begun + _HINT and not (found[0] and self._nodes())
+        ):
             self._spin(_POLL)
+            now = time.monotonic()
             if (again := state()) != found:
-                found, since = again, time.monotonic()
+                found, since = again, now
         return found[0]
 
     def _sought(self, look: Callable[[], T | None], patience: float = _DISCOVERY) -> T | None:

@@ -575,7 +575,8 @@ def test_a_goal_is_abandoned_where_its_controller_has_gone():
     assert client.abandoned == [bytes(goal._unanswered.goal_id.uuid)]
 
 
-def test_an_abandoned_goal_that_arrives_after_all_is_canceled(bench):
+@pytest.mark.parametrize('executing', [False, True], ids=['not yet', 'executing'])
+def test_an_abandoned_goal_is_canceled_where_a_controller_has_it_after_all(bench, executing):
     controller, told = StandInController(bench, NAMES, READY), []
     client = ThreadSafeActionClient(
         bench.node, FollowJointTrajectory, ACTION, on_goal=lambda *goal: told.append(goal)
@@ -584,11 +585,15 @@ def test_an_abandoned_goal_that_arrives_after_all_is_canceled(bench):
         assert client.wait_for_server(PATIENCE)
         identifier = GoalInfo().goal_id
         identifier.uuid = [7] * 16
-        client.abandon(bytes(identifier.uuid))
         goal = FollowJointTrajectory.Goal(trajectory=smooth(seconds=60.0))
-        client.send_goal_async(goal, goal_uuid=identifier)
+        if not executing:
+            client.abandon(bytes(identifier.uuid))
+        sent = client.send_goal_async(goal, goal_uuid=identifier)
+        if executing:
+            until(lambda: sent.done() and sent.result().status == GoalStatus.STATUS_EXECUTING)
+            client.abandon(bytes(identifier.uuid))
         until(lambda: controller.canceled, what='the cancellation')
-        assert told == [(bytes([7] * 16), False), (bytes([7] * 16), True)]
+        assert told == [(bytes([7] * 16), now) for now in (executing, not executing)]
     finally:
         client.destroy()
         controller.close()

@@ -81,6 +81,18 @@ def test_a_goal_of_which_only_the_end_is_told_counts_for_a_moment(action, monkey
     action.until_noted(2)
 
 
+def test_ends_that_each_of_several_servers_tells_again_count_once(action, monkeypatch):
+    monkeypatch.setattr(controller_goals, '_LINGERS', 0.5)
+    servers = [action.server(), action.server()]
+    for number, server in enumerate(servers, 1):
+        server.publish(states((number, CANCELED)))
+        action.until_noted(number)
+        action.until_noted(0)
+    servers[0].publish(states((1, CANCELED), (3, EXECUTING)))
+    until(action.goals.foreign, what='the goal')
+    assert action.goals._goals.keys() == {bytes([3] * 16)}
+
+
 def test_after_a_long_stall_goals_of_a_server_may_be_unknown(action, monkeypatch):
     monkeypatch.setattr(controller_goals, '_REPEATED', 0.5)
     action.goals.note_stall(1.0)
