@@ -200,10 +200,11 @@ def six_arms(shared=3):
     return iks.Robot.from_urdf(robot_xml(links, joints)).tree('base', tips)
 
 
-def test_a_torso_stays_while_one_of_many_arms_is_away():
+@pytest.mark.parametrize(('searches', 'least'), [(200, 17), (None, 20)])
+def test_a_torso_stays_while_one_of_many_arms_is_away(searches, least):
     """To draw the joints that all arms share anew loses the arms that have arrived, too."""
     tree = six_arms()
-    solver = iks.Solver(tree, options=iks.IkOptions(timeout=60.0))
+    solver = iks.Solver(tree, options=iks.IkOptions(max_searches=searches, timeout=60.0))
     solved = 0
     for q, seed in zip(postures(tree, 20, 1), postures(tree, 20, 2), strict=True):
         targets = tree.forward(q)
@@ -211,7 +212,7 @@ def test_a_torso_stays_while_one_of_many_arms_is_away():
         if result.success:
             assert_reached(tree, targets, result)
             solved += 1
-    assert solved >= 17
+    assert solved >= least
 
 
 @pytest.mark.parametrize(('limits', 'share'), [('active_set', 2), ('penalty', 5)])
