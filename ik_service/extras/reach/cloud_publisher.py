@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from builtin_interfaces.msg import Time
 import numpy as np
 import rclpy
-from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_service.ros.common.domain import check_domain
 from ik_service.ros.common.qos import MARKERS_QOS
+from ik_service.ros.common.runtime import begin_ros
 from ik_service.ros.markers.marker_messages import point
 
 SHELL, INSIDE = 'shell', 'inside'
@@ -38,9 +37,8 @@ def published_cloud(
     :param spacing: distance between neighbours [m].
     :returns: the topic's full name.
     """
-    check_domain()
     context = rclpy.context.Context()
-    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+    begin_ros([], context)
     try:
         node = rclpy.create_node('ik_study', context=context)
         publisher = node.create_publisher(MarkerArray, TOPIC, MARKERS_QOS)

@@ -29,6 +29,7 @@ from ik_service.ros.common.domain import check_domain
 
 if TYPE_CHECKING:
     from rclpy.callback_groups import CallbackGroup
+    from rclpy.context import Context
     from rclpy.executors import Executor
     from rclpy.node import Node
 
@@ -46,6 +47,8 @@ _RIGHT = {  # what is right, by what rcl says it cannot read
     '-r __ns:=/arm; names hold letters, digits and _ between their /, and no digit first',
     'log level': 'it is debug, info, warn, error or fatal',
 }
+_LOG_FAULT = re.compile(r'log(ging)? directory|\.log for writing')
+_LOG_FOLDER = 'has to be a folder that can be written (default: ~/.ros/log)'
 _LONGEST_PARAMETERS = 64 * 2**20  # of a parameter file [byte]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -205,14 +208,14 @@ def _of_moveit(reason: str) -> str:
     )
 
 
-@contextmanager
-def ros(args: list[str] | None = None) -> Iterator[None]:
+def begin_ros(args: list[str] | None = None, context: Context | None = None) -> None:
     """
-    Initialise ROS for the time of a ``with`` block; signals stay with :func:`run`.
+    Initialise ROS; signals stay as they are.
 
     :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
+    :param context: what is initialised; ``None`` for the default.
     :raises ArgumentError: ROS cannot read the command line, or a file that it names; or there is
-        something else on it; or ``ROS_DOMAIN_ID`` is no domain.
+        something else on it; or ``ROS_DOMAIN_ID`` is no domain; or logs cannot be written.
     """
     import rclpy
     from rclpy.signals import SignalHandlerOptions
@@ -223,17 +226,28 @@ def ros(args: list[str] | None = None) -> Iterator[None]:
     try:
         others = remove_ros_args(words)
         if not others:
-            rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+            no_handlers = SignalHandlerOptions.NO
+            rclpy.init(args=args, context=context, signal_handler_options=no_handlers)
     except Exception as error:  # the classes for it are private to rclpy
         if _security_enabled():
             raise IkServiceError(_refused(error)) from error
+        if _LOG_FAULT.search(str(error)):
+            raise ArgumentError('ROS_LOG_DIR', f'{_LOG_FOLDER}: {name_fault(error)}') from error
         raise ArgumentError('command line', _fault_of(error, words)) from error
     if others:
         raise ArgumentError(
             'command line', f'{others[0]!r} is no argument; {_AS_PARAMETERS}'
         )  # fmt: skip
+
+
+@contextmanager
+def ros(args: list[str] | None = None) -> Iterator[None]:
+    """Initialise ROS for the time of a ``with`` block; see :func:`begin_ros`."""
+    import rclpy
+
+    begin_ros(args)
     try:
-        if '--params-file' in words:
+        if '--params-file' in (words := sys.argv[1:] if args is None else args):
             from ik_service.common.shared_parameters import fault_of_files
 
             if fault := fault_of_files(words):

@@ -21,7 +21,6 @@ from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
-from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
@@ -33,6 +32,7 @@ from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import DESCRIPTION_QOS, SERVICE_QOS
+from ik_service.ros.common.runtime import begin_ros
 from ik_service.ros.demo.take_over import PAUSE_TOPIC, RESUME_SERVICE, STOPS, TakeOver
 from ik_service.ros.requests.constraints import goal_at
 
@@ -184,7 +184,7 @@ class DemoClient:
         self._check = check
         self._base_link, self._tip_link = base_link, tip_link
         self._context = rclpy.context.Context()
-        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        begin_ros([], self._context)
         self._node = rclpy.create_node('ik_demo', context=self._context)
         self._ik = self._node.create_client(GetPositionIK, 'compute_ik', qos_profile=SERVICE_QOS)
         self._fk = self._node.create_client(GetPositionFK, 'compute_fk', qos_profile=SERVICE_QOS)

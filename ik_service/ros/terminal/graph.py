@@ -31,7 +31,6 @@ from rclpy.node import Node, NodeNameNonExistentError
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from rclpy.validate_full_topic_name import validate_full_topic_name
 import yaml
@@ -40,8 +39,7 @@ from ik_service.common.files import file_fault
 from ik_service.common.quoting import quote, suggested
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.actions import ThreadSafeActionClient
-from ik_service.ros.common.domain import check_domain
-from ik_service.ros.common.runtime import name_fault
+from ik_service.ros.common.runtime import begin_ros, name_fault
 
 T = TypeVar('T')
 
@@ -456,10 +454,9 @@ def check_name(name: str) -> None:
 
 @contextmanager
 def graph() -> Iterator[Graph]:
-    """Join the ROS graph for a ``with`` block; raises ArgumentError where its domain is none."""
-    check_domain()
+    """Join the ROS graph for a ``with`` block; see :func:`begin_ros`."""
     context = rclpy.context.Context()
-    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+    begin_ros([], context)
     executor = SingleThreadedExecutor(context=context)
     node = rclpy.create_node(_NODE, context=context, start_parameter_services=False)
     executor.add_node(node)

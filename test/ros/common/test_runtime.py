@@ -3,6 +3,8 @@
 from contextlib import suppress
 from importlib import import_module
 import inspect
+import os
+import re
 import signal
 import socket
 import subprocess
@@ -296,3 +298,19 @@ def test_a_number_that_is_no_domain_is_named_before_ros_fails(monkeypatch, text)
 def test_numbers_that_are_domains_are_taken(monkeypatch, text):
     monkeypatch.setenv('ROS_DOMAIN_ID', text)
     check_domain()
+
+
+@pytest.mark.parametrize(
+    ('variables', 'fault'),
+    [
+        ({'ROS_LOG_DIR': '/dev/null/log'}, r"LOG_DIR: has .* written .*'/dev/null/log': 20\n"),
+        ({'ROS_SECURITY_ENABLE': 'true', 'ROS_SECURITY_KEYSTORE': '/dev/null'}, 'protection'),
+    ],
+)
+@pytest.mark.parametrize('words', [['ik_ros', 'topic', 'list'], ['ik_conformance']])
+def test_an_environment_in_which_ros_cannot_begin_is_named(variables, fault, words):
+    program = [sys.executable, '-m', 'ik_service.cli.programs', *words]
+    environment = {**os.environ, 'ROS_SECURITY_STRATEGY': 'Enforce', **variables}
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=60.0)
+    assert re.search(fault, done.stderr, re.MULTILINE)
+    assert 'Traceback' not in done.stderr
