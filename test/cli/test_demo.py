@@ -1,6 +1,6 @@
 """The demo: as a program of its own, and its poses."""
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 import os
 from pathlib import Path
 import re
@@ -28,6 +28,7 @@ from ik_service.cli.demo.poses import (
 from ik_service.cli.demo.round import Deviation
 from ik_service.cli.programs import ik_demo
 from ik_service.common.child_process import ChildFailedError, ChildProcess
+from ik_service.model.joint import JointType
 
 REPOSITORY = Path(ik_service.__file__).parents[1]
 
@@ -385,6 +386,47 @@ def test_an_arm_that_is_held_up_for_a_moment_is_still_on_its_way(monkeypatch):
     )
     stop = Stop('corner', np.eye(4))
     assert module.Demo(None, client, lambda: None).follow('a corner', [stop]) == 1
+
+
+@pytest.mark.parametrize(
+    ('state', 'reason'),
+    [
+        (
+            {'name': ['a', 'b'], 'position': [0.5]},
+            'compute_ik answers without a position for each joint',
+        ),
+        ({'name': ['b'], 'position': [0.5]}, 'without positions of a'),
+        ({'name': ['a'], 'position': [0.5]}, 'compute_fk answers without a pose'),
+    ],
+)
+def test_answers_of_foreign_servers_that_are_not_complete_are_told(
+    monkeypatch, capsys, state, reason
+):
+    pytest.importorskip('rclpy', reason='the demo needs ROS 2: "make test", or source it')
+    from moveit_msgs.srv import GetPositionFK, GetPositionIK
+    from sensor_msgs.msg import JointState
+
+    from ik_service.ros.demo.demo_client import DemoClient
+
+    def call(_self, _client, request):
+        of_ik = isinstance(request, GetPositionIK.Request)
+        response = (GetPositionIK if of_ik else GetPositionFK).Response()
+        response.error_code.val = 1
+        if of_ik:
+            response.solution.joint_state = JointState(**state)
+        return response
+
+    monkeypatch.setattr(DemoClient, '_call', call)
+    joint = SimpleNamespace(type=JointType.REVOLUTE)
+    robot = SimpleNamespace(joints={'a': joint})
+    chain = SimpleNamespace(tip_link='tip', joint_names=('a',), robot=robot)
+    with isolated_context(), closing(DemoClient('base', 'tip', lambda: None)) as client:
+        try:
+            assert not demo_text.Demo(chain, client, lambda: None).ask(np.eye(4))
+            told = capsys.readouterr().out
+        except ik_service.exceptions.IkServiceError as error:
+            told = str(error)
+    assert reason in told
 
 
 def test_joint_states_without_positions_are_passed_over():

@@ -234,6 +234,10 @@ def test_a_joint_is_stopped_by_a_command_for_joints():
 
 
 def test_a_node_that_sends_no_status_is_said(bench):
+    from rcl_interfaces.srv import GetParameters
+    from rclpy.parameter import Parameter
+    from rclpy.task import Future
+
     from ik_service.ros.clients import teleop_client
 
     node, now = bench.node, SimpleNamespace(monotonic=lambda: now.at, at=100.0)
@@ -247,6 +251,12 @@ def test_a_node_that_sends_no_status_is_said(bench):
         assert client.status == 'no status comes from the node'
         client._on_status(ServoStatus(message='no warnings'))
         assert client.status == 'no warnings'
+        answer, units = Future(), client._linear
+        values = [Parameter('a', value=value) for value in ('speed_units', 1.0, None, 1.0)]
+        values = [value.get_parameter_value() for value in values]
+        answer.set_result(GetParameters.Response(values=values))
+        client._on_parameters(answer)
+        assert client._linear == units, 'of a node that has not all of the units'
 
 
 def test_without_a_node_it_says_what_may_be_wrong(terminal):

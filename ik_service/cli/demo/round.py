@@ -14,7 +14,7 @@ import numpy as np
 
 from ik_service.cli.demo.poses import Obstacle, Stop
 from ik_service.cli.formatting import number_text, pose_text
-from ik_service.common.quoting import counted
+from ik_service.common.quoting import counted, listed
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
@@ -168,6 +168,10 @@ class Demo:
         answer = self._client.solve(T_base_tip)
         row('answer', f'after {answer.seconds * 1e3:.2f} ms: {answer.message or answer.code}')
         if not answer.success:
+            return False
+        missing = [name for name in self._chain.joint_names if name not in answer.positions]
+        if missing:
+            row('', f'without positions of {listed(missing)}')
             return False
         for line in joint_lines(self._chain, answer.positions):
             row('', line)

@@ -138,7 +138,7 @@ class TeleopClient:
     def _on_parameters(self, future: Future) -> None:
         """Take the units of the commands; a node without such parameters takes unitless ones."""
         values = [parameter_value_to_python(value) for value in future.result().values]
-        if values and values[0] == SPEED_UNITS:
+        if values[:1] == [SPEED_UNITS] and None not in values:
             _, self._linear, self._rotational, self._joint = values
 
     def _on_urdf(self, future: Future) -> None:

@@ -237,6 +237,8 @@ class DemoClient:
         answer = self._call(self._ik, request)
         seconds = time.perf_counter() - start
         state = answer.solution.joint_state
+        if len(state.name) != len(state.position):
+            raise ServiceFailedError('compute_ik answers without a position for each joint')
         return DemoAnswer(
             success=answer.error_code.val == ErrorCode.SUCCESS,
             code=answer.error_code.val,
@@ -261,6 +263,8 @@ class DemoClient:
         if answer.error_code.val != ErrorCode.SUCCESS:
             reason = getattr(answer.error_code, 'message', '') or answer.error_code.val
             raise ServiceFailedError(f'compute_fk refused: {reason}')
+        if not answer.pose_stamped:
+            raise ServiceFailedError('compute_fk answers without a pose')
         return matrix_from_pose(answer.pose_stamped[0].pose)
 
     def publish_target(self, T_base_tip: np.ndarray) -> None:

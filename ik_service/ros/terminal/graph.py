@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from action_msgs.msg import GoalStatus
 import numpy as np
-from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.msg import ParameterType, SetParametersResult
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
 import rclpy
 from rclpy.action import (
@@ -309,7 +309,8 @@ class Graph:
         """Set a parameter to a text in YAML; raises CallFailedError where it is refused."""
         parameter = Parameter(name, value=parameter_value(text)).to_parameter_msg()
         request = SetParameters.Request(parameters=[parameter])
-        (result,) = self._of_node(node, SetParameters, 'set_parameters', request).results
+        results = self._of_node(node, SetParameters, 'set_parameters', request).results
+        result = results[0] if results else SetParametersResult(reason='there is no result')
         if not result.successful:
             raise CallFailedError(f'Setting parameter failed: {result.reason}')
         print(f'Set parameter successful{": " if result.reason else ""}{result.reason}')

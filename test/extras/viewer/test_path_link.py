@@ -34,6 +34,7 @@ class Server:
     Services and action of an IK node.
 
     :ivar code: error code of its answers; to be set, as what follows.
+    :ivar complete: whether it names all joints.
     :ivar accepts: whether it accepts trajectories.
     :ivar released: set when the arm has come to the end.
     """
@@ -41,6 +42,7 @@ class Server:
     def __init__(self, context, namespace, chain):
         self.chain, self.requests, self.executed = chain, [], []
         self.code, self.accepts, self.released = 1, True, threading.Event()
+        self.complete = True
         self.node = Node('server', namespace=namespace, context=context)
         group = ReentrantCallbackGroup()
         for kind, name, answer in (
@@ -71,7 +73,7 @@ class Server:
     def _on_ik(self, request, response):
         self.requests.append(request)
         names = [*self.chain.joint_names, 'finger']
-        response.solution.joint_state.name = names[::-1]
+        response.solution.joint_state.name = names[:: -1 if self.complete else -2]
         response.solution.joint_state.position = [float(i) for i in range(len(names))][::-1]
         response.error_code.val = self.code
         return response
@@ -146,6 +148,9 @@ def test_a_refusal_and_the_start_s_joints_by_their_names(link, server, chain):
     T = chain.forward(chain.mid_range())
     q, reason = answered(link.request_start, chain, T, False)
     assert (q.tolist(), reason) == (list(range(chain.n)), '')
+    server.complete = False
+    q_none, reason = answered(link.request_start, chain, T, False)
+    assert (q_none, reason) == (None, 'compute_ik answers without a position for each joint')
     server.code = -31
     assert answered(link.request_start, chain, T, False) == (None, 'compute_ik answers -31')
     (answer,) = answered(link.request_path, chain, q, T[None], SETTINGS)

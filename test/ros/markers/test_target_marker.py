@@ -3,6 +3,7 @@
 import importlib.util
 import math
 from threading import Thread
+from unittest.mock import Mock
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Pose, PoseStamped
@@ -10,8 +11,11 @@ from moveit_msgs.srv import GetPositionFK
 import numpy as np
 import pytest
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rcl_interfaces.srv import GetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.task import Future
 from support.harness import until
 from support.ros.nodes import Arm, start_panda
 from support.ros.servers import panda_arm, posture_of
@@ -26,6 +30,7 @@ from ik_service.ros.markers.target_marker import node as node_module
 from ik_service.ros.markers.target_marker.node import (
     links_of,
     menu_entries,
+    RemoteSolver,
     target_marker,
     TargetMarkerNode,
 )
@@ -100,7 +105,7 @@ class FakeIkNode(Node):
         super().__init__('ik_service', namespace=bench.namespace, context=bench.node.context)
         self.links = links
         self.tip = pose_at(0.5, 0.0, 0.4)
-        self.assumed = ''
+        self.assumed, self.silent = '', False
         descriptor = ParameterDescriptor(additional_constraints='one of gradient, newton')
         self.declare_parameter('solver.name', 'gradient', descriptor)
         self.declare_parameter('solver.task_weights', [1.0, 2.0, 3.0, 1.0, 1.0, 1.0])
@@ -132,7 +137,7 @@ class FakeIkNode(Node):
         assert request.header.frame_id == self.links[0]
         response.error_code.val = 1
         response.error_code.message = self.assumed
-        response.pose_stamped = [PoseStamped(pose=self.tip)]
+        response.pose_stamped = [] if self.silent else [PoseStamped(pose=self.tip)]
         return response
 
     def _report(self):
@@ -321,8 +326,22 @@ def test_it_waits_for_a_robot_and_its_joint_states(bench, server):
         ik_node.links = ('base', 'tool')
         ik_node.settle()
         assert server.marker is None
-        ik_node.assumed = ''
+        ik_node.assumed, ik_node.silent = '', True
+        ik_node.settle()
+        assert server.marker is None
+        ik_node.silent = False
         shown(server)
+
+
+def test_parameters_of_a_node_that_has_not_those_of_an_ik_node_are_passed_over():
+    solver = RemoteSolver(Mock(), 'ik_service', lambda: None, lambda reason: None)
+    name, number = Parameter('a', value='ccd'), Parameter('b', value=1.0)
+    for values in ([], [name], [name, number], [number, number]):
+        answer = Future()
+        messages = [value.get_parameter_value() for value in values]
+        answer.set_result(GetParameters.Response(values=messages))
+        solver._on_values(answer)
+    assert (solver.name, solver.weights) == ('', ())
 
 
 def test_only_the_diagnostics_of_the_ik_node_count():

@@ -160,8 +160,11 @@ class PathLink:
                 on_answer(None, refusal_of('compute_ik', response.error_code))
                 return
             state = response.solution.joint_state
-            positions = dict(zip(state.name, state.position, strict=True))
-            on_answer(np.array([positions[name] for name in chain.joint_names]), '')
+            positions = dict(zip(state.name, state.position, strict=False))
+            if positions.keys() >= {*chain.joint_names}:
+                on_answer(np.array([positions[name] for name in chain.joint_names]), '')
+            else:
+                on_answer(None, 'compute_ik answers without a position for each joint')
 
         return self._ik.send(request, take)
 

@@ -167,7 +167,7 @@ class RemoteParameters:
 
         def on_read(future: Future, descriptors: list[ParameterDescriptor]) -> None:
             response = response_of(future)
-            if response:
+            if response and len(names) == len(response.values) == len(descriptors):
                 values = [_plain(parameter_value_to_python(value)) for value in response.values]
                 on_values(dict(zip(names, values, strict=True)))
                 on_fields([*_fields(descriptors, values)])

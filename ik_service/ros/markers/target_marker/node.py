@@ -10,10 +10,11 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose, PoseStamped, Quaternion, Vector3
 from moveit_msgs.srv import GetPositionFK
+from rcl_interfaces.msg import ParameterType
 from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.node import Node
-from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.parameter import Parameter
 from rclpy.parameter_client import AsyncParameterClient
 from rclpy.task import Future
 from std_msgs.msg import ColorRGBA
@@ -41,6 +42,7 @@ ALL_AXES = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)  # task weights: position and orientat
 POSITION_WEIGHTS = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)  # task weights: the position alone counts
 
 _NAME, _WEIGHTS = 'solver.name', 'solver.task_weights'
+_TYPES = [ParameterType.PARAMETER_STRING, ParameterType.PARAMETER_DOUBLE_ARRAY]  # of the two
 
 
 class RemoteSolver:
@@ -113,10 +115,10 @@ class RemoteSolver:
             self._on_change()
 
     def _on_values(self, answer: Future) -> None:
-        values = [parameter_value_to_python(value) for value in answer.result().values]
-        if None in values:  # a node of that name without these parameters
+        values = answer.result().values
+        if [value.type for value in values] != _TYPES:  # of a node of that name without these
             return
-        name, weights = str(values[0]), tuple(values[1])
+        name, weights = values[0].string_value, tuple(values[1].double_array_value)
         if not is_position_only(weights):
             self._full_weights = weights
         if (name, weights) != (self.name, self.weights):
@@ -324,6 +326,10 @@ class TargetMarkerNode(Node):
             )
         elif text:  # joints were assumed
             self.get_logger().info(f'waiting for joint states; {text}', throttle_duration_sec=10.0)
+        elif not response.pose_stamped:
+            self.get_logger().warning(
+                'compute_fk answers without a pose', throttle_duration_sec=10.0
+            )
         else:
             then(links, response.pose_stamped[0].pose)
 
