@@ -18,14 +18,17 @@ np.set_printoptions(precision=3, suppress=True)
 # A path, or the XML itself. Links, joints and limits are read; meshes and masses do not matter.
 MY_ARM = Path(__file__).with_name('my_arm.urdf')
 urdf = sys.argv[1] if len(sys.argv) > 1 else MY_ARM
-robot = iks.Robot.from_urdf(urdf)
+try:
+    robot = iks.Robot.from_urdf(urdf)
+    # A chain runs from the root to the tool, unless you name its ends.
+    chain = robot.chain(*sys.argv[2:4])
+except IkServiceError as error:  # it names what is wrong
+    sys.exit(str(error))
 print(f'{robot}\nroot: {robot.root_link}, leaves: {", ".join(robot.leaves)}')
 for name in robot.movable_joint_names:
     joint = robot.joints[name]
     print(f'  {name:12} {joint.type.value:10} {joint.parent} → {joint.child}')
 
-# A chain runs from the root to the tool, unless you name its ends.
-chain = robot.chain(*sys.argv[2:4])
 print(f'\n{chain}')
 
 # A target that can be reached, because the joints are known; then the search for them.
@@ -44,9 +47,10 @@ if chain.n < 6:
     print(f'tool up, tilt free:  {iks.solve_ik(chain, tilted, options=weights).reason}')
 
 # A joint can be locked, for instance the torso of a larger robot: a chain of the others remains.
-first = chain.joint_names[0]
-locked = robot.chain(chain.base_link, chain.tip_link, locked={first: float(q[0])})
-print(f'\nwith {first} locked: {", ".join(locked.joint_names)}')
+first, *others = chain.joint_names
+if others:
+    locked = robot.chain(chain.base_link, chain.tip_link, locked={first: float(q[0])})
+    print(f'\nwith {first} locked: {", ".join(locked.joint_names)}')
 
 # A xacro file is expanded before it is read, and its arguments can be set (pip install xacro).
 try:

@@ -86,6 +86,11 @@ class Placement:
         """
         return (int(self.reached.sum()) + self.quality) / (len(self.reached) + 1)
 
+    @property
+    def miss(self) -> float:
+        """Mean distance of the closest poses from the poses [m], by which equal scores rank."""
+        return float(np.where(self.reached, 0.0, self.position_error).mean())
+
 
 def verify(task: PlaceTask, places: np.ndarray, q: np.ndarray | None = None) -> list[Placement]:
     """Placements of places (S, 4), with all searches, and those from ``q`` (S, K, n) [rad, m]."""
@@ -295,7 +300,8 @@ def search_places(
 
     Places are ranked by the share of the poses that they reach, then by the least quality of a
     posture at a pose that is reached, see
-    :meth:`~ik_service.extras.reach.postures.PostureMeasure.quality`. The answer is the same at
+    :meth:`~ik_service.extras.reach.postures.PostureMeasure.quality`, then by how close to the
+    poses they come. The answer is the same at
     every call.
 
     :param source: the arm, or a map of it.
@@ -369,7 +375,7 @@ def _search(
     final = apart(refined.places, refined.scores.order(), distance / 2.0, most)
     q = refined.q[final] if len(few.poses) == len(task.poses) else None
     verified = verify(task, refined.places[final], q)
-    found = sorted(verified, key=lambda placement: -placement.score)
+    found = sorted(verified, key=lambda placement: (-placement.score, placement.miss))
     return PlaceSearch(
         tuple(found[:best]), task.region, task.poses, places, scores, looked_at, spacing
     )

@@ -352,6 +352,7 @@ def test_places_are_drawn(far_poses, tmp_path, ik_place):
         (('--height', 0, 1, 2), '--height takes one or two numbers'),
         (('--yaw', 10, -10), '--yaw ends at -10 before it begins, at 10'),
         (('--mounting', 'moon'), '--mounting takes floor, ceiling, wall'),
+        (('--mounting', 1, -2), "not '1 -2'"),
         (('--best', 0), 'is no whole number of at least 1'),
         (('--map', 'nowhere.zarr'), 'is no inverse map'),
         (('--plot', 'places.pdf'), '--plot: the file has to end in .png'),

@@ -104,6 +104,10 @@ def test_poses_that_nothing_reaches_still_have_an_answer():
     best = place(arm('panda'), [rigid_transform(DOWN, (0.0, 0.0, -5.0))], candidates=100)[0]
     assert best.share == best.quality == best.score == 0.0
     assert best.position_error[0] > 3.0
+    far = [rigid_transform(DOWN, (3.0, 0.0, 3.0)), rigid_transform(np.eye(3), (-3.0, 1.0, 3.0))]
+    places = place(arm('panda'), far, region=Region((-2, 2), (-1, 1), (0, 0)), candidates=400)
+    misses = [each.position_error.mean() for each in places]
+    assert misses == sorted(misses)
 
 
 def test_a_region_of_one_place_checks_that_place():

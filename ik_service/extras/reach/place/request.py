@@ -195,7 +195,7 @@ def _mounting(words: list[str]) -> tuple[float, ...]:
     if len(angles) != 3:
         raise UsageError(
             f'--mounting takes {", ".join(MOUNTINGS)}, or roll, pitch and yaw [°], not '
-            f'{" ".join(words).strip()!r}'
+            f'{" ".join(map(str.strip, words))!r}'
         )
     return angles
 
