@@ -86,7 +86,7 @@ class SolverSpec:
     parameters: Callable[[KinematicChain, IkOptions], tuple] = _no_parameters
     uses: frozenset[str] = frozenset()
     max_iterations: int = 100
-    max_searches: int = 100
+    max_searches: int = 200
     patience: int = 10
     progress: float = 0.1
     approach_counts: bool = False

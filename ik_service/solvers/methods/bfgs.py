@@ -140,7 +140,6 @@ SPEC = SolverSpec(
     uses=frozenset({'step_gain', 'jacobian'}),
     parameters=lambda chain, options: Bfgs(given(options.step_gain, 1.0)),
     max_iterations=200,
-    max_searches=100,
     patience=10,
     progress=0.1,
     keeps_limits=True,

@@ -394,7 +394,6 @@ SPEC = SolverSpec(
     uses=frozenset({'variant', 'characteristic_length', 'step_gain'}),
     parameters=_parameters,
     max_iterations=300,
-    max_searches=200,
     patience=8,
     progress=0.4,
     keeps_limits=True,

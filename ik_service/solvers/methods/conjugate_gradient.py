@@ -68,7 +68,6 @@ SPEC = SolverSpec(
     uses=frozenset({'step_gain', 'jacobian'}),
     parameters=lambda chain, options: ConjugateGradient(given(options.step_gain, 1.0)),
     max_iterations=1000,
-    max_searches=50,
     patience=25,
     progress=0.1,
     keeps_limits=True,

@@ -82,7 +82,6 @@ SPEC = SolverSpec(
     uses=frozenset({'damping', 'jacobian'}),
     parameters=lambda chain, options: LevenbergMarquardt(given(options.damping, 0.1), _CENTRING),
     max_iterations=50,
-    max_searches=200,
     patience=3,
     progress=0.19,
     approach_counts=True,

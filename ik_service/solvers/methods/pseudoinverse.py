@@ -92,7 +92,6 @@ SPEC = SolverSpec(
     ),
     parameters=_parameters,
     max_iterations=100,
-    max_searches=100,
     patience=10,
     progress=0.1,
     trees=True,

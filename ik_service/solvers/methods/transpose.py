@@ -207,7 +207,6 @@ SPEC = SolverSpec(
     uses=frozenset({'variant', 'characteristic_length', 'step_gain', 'jacobian'}),
     parameters=_parameters,
     max_iterations=1000,
-    max_searches=100,
     patience=50,
     progress=0.1,
     memory_rows=lambda chain: MEMORY_ROWS,

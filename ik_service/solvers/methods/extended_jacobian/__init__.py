@@ -130,7 +130,6 @@ SPEC = SolverSpec(
     uses=frozenset({'step_gain', 'jacobian', 'extension'}) | _OF_ELEMENTS | _OF_OBJECTIVES,
     parameters=_parameters,
     max_iterations=1000,
-    max_searches=50,
     patience=25,
     progress=0.05,
     memory_rows=_memory_rows,
