@@ -91,7 +91,7 @@ class FrameResolver:
         link, T_link_frame = self._frames.locate(self._arm, frame, self._virtual)
         moving = self._arm.link_frames.moving(link)
         if len(self._measured.unmeasured(moving)):
-            note = f'frame {quote(frame)} is where the seed puts it, because it is not measured'
+            note = f'frame {quote(frame)} is where the request puts it, as it is not measured'
             if note not in self.notes:
                 self.notes.append(note)
         return self._arm.link_frames.root_from_link(link, self._frame_posture()) @ T_link_frame

@@ -195,6 +195,18 @@ def test_all_of_the_tolerances_of_joints_are_used_where_their_middle_collides(po
     assert np.allclose(q[1:], LEFT[1:])
 
 
+def test_a_line_of_the_tip_may_end_anywhere_within_the_tolerances_of_joints(planning):
+    goal, chain = LEFT + 0.3 * np.array([1, 1, 1, 1, 1, -1, 1]), planning.arm.group.chain
+    exact, wide = (joint_goal(goal, tolerance=t) for t in (1e-3, 0.2))
+    assert code_of(planning.answer(exact, pipeline_id='lin')) is ErrorCode.PLANNING_FAILED
+    answer = planning.answer(wide, pipeline_id='lin')
+    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    rows = planned_rows(answer.trajectory)
+    assert np.abs(rows[-1] - goal).max() <= 0.2
+    points = np.array([chain.forward(q)[:3, 3] for q in rows]) - chain.forward(LEFT)[:3, 3]
+    assert np.linalg.norm(np.cross(points, points[-1]), axis=1).max() < 1e-4
+
+
 def test_the_answer_has_the_group_name_of_the_request(planning):
     goal = joint_goal([0.03], ['panda_finger_joint1'])
     answer = planning.answer(goal, group_name='hand')

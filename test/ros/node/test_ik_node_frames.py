@@ -105,7 +105,7 @@ def test_a_camera_on_the_hand_is_where_the_hand_is_measured(shared_bench, panda_
     request = ik_request(inverse_transform(T_camera) @ T, 'camera')
     with_seed(request, arm.postures.names, posture_of(arm, 3))
     unmeasured = asked_until(bench, request)
-    assert "frame 'camera' is where the seed puts it" in unmeasured.error_code.message
+    assert "frame 'camera' is where the request puts it" in unmeasured.error_code.message
     states = bench.publisher(JointState, 'joint_states')
 
     def measured():

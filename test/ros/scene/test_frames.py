@@ -90,7 +90,7 @@ def test_joints_that_are_not_measured_stand_as_in_the_seed(arm, missing):
     for _ in range(2):
         T = resolved.in_base('base', 'hand', np.eye(4))
         np.testing.assert_allclose(T, expected, atol=1e-14)
-    assert resolved.notes == ["frame 'hand' is where the seed puts it, because it is not measured"]
+    assert resolved.notes == ["frame 'hand' is where the request puts it, as it is not measured"]
 
 
 def test_locked_joints_need_no_measurement():

@@ -38,7 +38,7 @@ def test_poses_of_any_links_in_any_frame(server, frame):
     links = ['tool', 'world', 'finger_2', 'neck']
     answer = server.place(fk_request(links, frame, names, posture))
     assert answer.error_code.val == ErrorCode.SUCCESS
-    note = 'is where the seed puts it, because it is not measured'
+    note = 'is where the request puts it, as it is not measured'
     assert (note in answer.error_code.message) == (frame in ('/base', 'hand', 'neck'))
     assert answer.fk_link_names == links
     T_frame_root = inverse_transform(poses[frame.strip('/') or 'world'])

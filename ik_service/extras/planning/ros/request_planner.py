@@ -20,6 +20,7 @@ from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.world import World
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, IkServiceError, TrajectoryError
+from ik_service.extras.planning.goal_postures import LinkGoal
 from ik_service.extras.planning.motion_check import MotionCheck
 from ik_service.extras.planning.plan_motion import MotionPlan, plan_motion, PlanStatus
 from ik_service.extras.planning.ros.motion_request import motion_problem, MotionProblem
@@ -110,6 +111,21 @@ CODES = {
 
 _MIDDLE_FAULTS = PlanStatus.GOAL_IN_COLLISION, PlanStatus.GOAL_VIOLATES_CONSTRAINTS
 """Faults of the middles of goals that may not be those of all of their tolerances."""
+_LINE_FAULTS = (PlanStatus.NO_PLAN,)
+"""The same of a straight line of the tip, which may also end at other joints within them."""
+_LINES = 8  # lines to postures within the tolerances, beside the one to the pose of their middle
+
+
+def _wider_goals(problem: MotionProblem) -> list[np.ndarray | LinkGoal]:
+    """Return goals of all of the tolerances of joints; of a line of the tip, poses of some."""
+    if problem.pipeline != 'lin':
+        return [*problem.wider]
+    return [
+        LinkGoal(goal.chain, (goal.chain.forward(q),))
+        for goal in problem.wider
+        for q in (goal.others, *goal.chain.random_postures(_LINES))
+        if q is not None
+    ]
 
 
 @dataclass(frozen=True)
@@ -162,11 +178,12 @@ class RequestPlanner:
         try:
             test = avoided.test(problem.chain.joint_names)
             plan = self._planned(request, problem, arm, test, canceled)
-            if plan.status in _MIDDLE_FAULTS and problem.wider and problem.pipeline != 'lin':
+            faults = _LINE_FAULTS if problem.pipeline == 'lin' else _MIDDLE_FAULTS
+            if plan.status in faults and problem.wider:
                 left = max(problem.timeout - plan.planning_time, 1e-3)
-                anywhere = replace(problem, goals=[*problem.wider], timeout=left)
+                anywhere = replace(problem, goals=_wider_goals(problem), timeout=left)
                 wider = self._planned(request, anywhere, arm, test, canceled)
-                plan = plan if wider.status in _MIDDLE_FAULTS else wider
+                plan = plan if wider.status in faults else wider
         except (ArgumentError, TrajectoryError) as error:
             raise RequestError(ErrorCode.FAILURE, str(error)) from error
         notes = list(
