@@ -267,6 +267,12 @@ def _without_missing_parts(
         for joint in virtual
         if joint.child_link != model.root_link
     ]
+    remarks += [
+        f'{named("virtual_joint", joint.name)} has the name of a joint of the robot, too: '
+        'multi_dof_joint_state of that name is the virtual joint'
+        for joint in virtual
+        if joint.name in model.joints or part_names(joint.name, model.joints)
+    ]
     passive = kept(
         'passive joints',
         semantics.passive_joints,

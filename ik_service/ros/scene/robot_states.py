@@ -28,6 +28,7 @@ from ik_service.ros.common.errors import RequestError
 MOST_JOINTS = 1000  # joints with several degrees of freedom that a state may name
 
 _OUT_OF_PLANE = 1e-3  # largest deviation of a planar joint's pose from its plane [m] and [rad]
+_UP = np.array([0.0, 0.0, 1.0])  # normal of the plane of a planar virtual joint, as in MoveIt
 
 
 def virtual_frames(robot: Robot) -> dict[str, str]:
@@ -46,10 +47,12 @@ def read_multi_dof(
     :returns: (4, 4) T_frame_root [m] by the parent frames of virtual joints, and the indices in
         the posture that were written.
     :raises ArgumentError: there is no such joint, one is named twice, the lengths differ, a pose
-        is none, or the header names a frame that is not the joint's parent frame.
+        is none, or none of a planar or fixed joint, or the header names a frame that is not the
+        joint's parent frame.
     """
     names = state.joint_names
     virtual = {name: frame for frame, name in virtual_frames(arm.robot).items()}
+    kinds = {joint.name: joint.type for joint in arm.robot.semantics.virtual_joints}
     _check_names(state, arm.robot, virtual)
     poses: dict[str, np.ndarray] = {}
     written: list[int] = []
@@ -57,6 +60,10 @@ def read_multi_dof(
         T = _matrix(transform, name)
         if name in virtual:
             _check_frame(state, name, (virtual[name],))
+            if kinds.get(name) == 'planar':
+                _check_plane(name, T, _UP)
+            elif kinds.get(name) == 'fixed' and np.abs(T - np.eye(4)).max() > _OUT_OF_PLANE:
+                raise _fault(f'joint {quote(name)} is fixed, and its pose is not 0')
             poses[virtual[name]] = T
             continue
         values = _degrees_of_freedom(arm.robot, name, T)
@@ -102,14 +109,18 @@ def _degrees_of_freedom(robot: RobotModel, name: str, T: np.ndarray) -> Mapping[
         roll, pitch, yaw = rpy_from_rotation(T[:3, :3])
         return dict(zip(parts, (*T[:3, 3].tolist(), yaw, pitch, roll), strict=True))
     along_x, along_y, about = (robot.joints[part] for part in parts)
-    normal = about.axis
-    tilt = math.acos(max(-1.0, min(1.0, float(normal @ T[:3, :3] @ normal))))
-    if abs(float(normal @ T[:3, 3])) > _OUT_OF_PLANE or tilt > _OUT_OF_PLANE:
-        raise _fault(f'joint {quote(name)} is planar, and its pose is not in its plane')
+    _check_plane(name, T, about.axis)
     turned = T[:3, :3] @ along_x.axis
     theta = math.atan2(float(turned @ along_y.axis), float(turned @ along_x.axis))
     positions = (float(T[:3, 3] @ along_x.axis), float(T[:3, 3] @ along_y.axis), theta)
     return dict(zip(parts, positions, strict=True))
+
+
+def _check_plane(name: str, T: np.ndarray, normal: np.ndarray) -> None:
+    """Refuse a pose of a planar joint that is not in the plane with a normal (3,)."""
+    tilt = math.acos(max(-1.0, min(1.0, float(normal @ T[:3, :3] @ normal))))
+    if abs(float(normal @ T[:3, 3])) > _OUT_OF_PLANE or tilt > _OUT_OF_PLANE:
+        raise _fault(f'joint {quote(name)} is planar, and its pose is not in its plane')
 
 
 def _fault(text: str) -> ArgumentError:

@@ -353,6 +353,9 @@ def test_virtual_and_planar_joints_in_states_and_groups():
     virtual = '<virtual_joint name="v" type="floating" parent_frame="w" child_link="base"/>'
     group = group_xml('g', 'joint:v', 'chain:base>tool0')
     beside = '<virtual_joint name="w" type="fixed" parent_frame="w" child_link="l1"/>'
+    same = '<virtual_joint name="drive" type="planar" parent_frame="w" child_link="odom"/>'
+    (remark,) = read(same, group_xml('g', 'chain:base>tool0'), urdf=urdf).semantics.remarks
+    assert "virtual_joint 'drive' has the name of a joint of the robot" in remark
     assert read(
         virtual,
         beside,

@@ -1,10 +1,13 @@
 """Frames at the measured posture, registered frames, frames of virtual joints; no node."""
 
+from contextlib import nullcontext
 import math
 from types import SimpleNamespace
 
+from geometry_msgs.msg import Transform, Vector3
 import numpy as np
 import pytest
+from sensor_msgs.msg import MultiDOFJointState
 from support.ros.servers import posture_of, tree_arm
 
 from ik_service.arm.arm import Arm, ArmSettings
@@ -15,6 +18,7 @@ from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.scene import frames as frames_module
 from ik_service.ros.scene.frames import Frames
+from ik_service.ros.scene.robot_states import read_multi_dof
 
 T_ANY = rigid_transform(rotation_from_rpy(0.3, -0.5, 0.7), (0.1, 0.2, 0.3))
 
@@ -181,15 +185,19 @@ def test_frames_of_tf_on_any_link(arm):
         resolved.in_base('base', 'moon', T_ANY)
 
 
-@pytest.fixture
-def held(arm):
-    """An arm whose SRDF holds its root in the frame odom."""
-    robot = arm.robot.with_srdf_text("""
+def held_by(kind, arm):
+    """An arm whose SRDF holds its root in the frame odom, by a joint of a kind."""
+    robot = arm.robot.with_srdf_text(f"""
       <robot name="tree">
-        <virtual_joint name="drive" type="planar" parent_frame="odom" child_link="world"/>
+        <virtual_joint name="drive" type="{kind}" parent_frame="odom" child_link="world"/>
         <virtual_joint name="hold" type="fixed" parent_frame="rack" child_link="neck"/>
       </robot>""")
     return Arm(robot, ArmSettings(base_link='base', tip_link='tool'))
+
+
+@pytest.fixture
+def held(arm):
+    return held_by('planar', arm)
 
 
 def test_the_parent_of_a_virtual_joint_is_a_frame(held):
@@ -199,6 +207,25 @@ def test_the_parent_of_a_virtual_joint_is_a_frame(held):
     np.testing.assert_allclose(resolved.frame_from_root('odom'), T_ANY, atol=1e-15)
     with pytest.raises(RequestError):
         resolved.frame_from_root('rack')
+
+
+@pytest.mark.parametrize(
+    ('kind', 'place', 'words'),
+    [
+        ('planar', (1.0, 2.0, 0.0), ''),
+        ('planar', (1.0, 2.0, 0.5), 'planar, and its pose is not in its plane'),
+        ('fixed', (0.0, 0.0, 0.0), ''),
+        ('fixed', (0.1, 0.0, 0.0), 'fixed, and its pose is not 0'),
+        ('floating', (1.0, 2.0, 0.5), ''),
+    ],
+)
+def test_a_virtual_joint_has_poses_of_its_type_alone(arm, kind, place, words):
+    held = held_by(kind, arm)
+    transform = Transform(translation=Vector3(**dict(zip('xyz', place, strict=True))))
+    state = MultiDOFJointState(joint_names=['drive'], transforms=[transform])
+    with pytest.raises(ArgumentError, match=words) if words else nullcontext():
+        poses, _ = read_multi_dof(held, state, held.rest.copy())
+        assert poses['odom'][:3, 3].tolist() == list(place)
 
 
 def test_tf_knows_where_a_virtual_joint_stands_if_the_request_does_not(held):
