@@ -24,7 +24,7 @@ from ik_service.exceptions import ArgumentError, TargetRefusedError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.kinematics.pose_error import check_transform
-from ik_service.model.motion_bounds import MotionBounds
+from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.motion.collision_guard import CollisionGuard, CollisionTest, NoCollisionTest
 from ik_service.motion.command.command_stream import CommandStream, FollowerCommand
 from ik_service.motion.command.motion_kernels import motion_kernels
@@ -216,7 +216,8 @@ class TargetFollower:
     :param commanders: others that may command the arm; None for nobody.
     :param errors: returns the errors of the joint states; None to learn them here.
     :param settings: fields of :class:`FollowerSettings`; :meth:`tick` is called at its ``rate``.
-    :raises ArgumentError: the solver is none, or for several tips.
+    :raises ArgumentError: the solver is none, or for several tips, or its chain goes beyond the
+        positions of the bounds.
     :raises OptionError: naming the setting whose value cannot be.
     :ivar joints: the joints that commands name.
     :ivar settings: the settings in force.
@@ -246,6 +247,7 @@ class TargetFollower:
                 'solver', f'has to be a Solver for a KinematicChain, not {safe_repr(solver)}'
             )
         chain = self._chain = solver.chain
+        _check_positions(chain, bounds or MotionBounds())
         self.joints, self._group = chain.joint_names, group
         self._velocity, self._path = TargetVelocity(), TargetPath()
         self._collisions = collisions or NoCollisionTest()
@@ -1072,6 +1074,18 @@ class TargetFollower:
         if self._lag.lagging and commanded is not None:
             return FollowerState.LAGGING
         return goal.state(commanded, self._stream.at_rest)
+
+
+def _check_positions(chain: KinematicChain, bounds: MotionBounds) -> None:
+    """Refuse a chain that goes beyond the positions of bounds, by an ArgumentError."""
+    for joint, lower, upper in zip(chain.joint_names, chain.lower, chain.upper, strict=True):
+        own = bounds.joints.get(joint, JointBounds())
+        if lower < own.lower or upper > own.upper:
+            raise ArgumentError(
+                'bounds',
+                f'limits {quote(joint)} to {own.lower:g} … {own.upper:g}, and the chain to '
+                f'{lower:g} … {upper:g}: make it from robot.with_limits(bounds)',
+            )
 
 
 def warm_up() -> None:

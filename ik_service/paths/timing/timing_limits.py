@@ -17,6 +17,13 @@ from ik_service.model.motion_bounds import MotionBounds
 
 ACCELERATION_TIME = 0.2
 """Time from rest to the largest speed [s], where no limit of acceleration is known."""
+_MOST = 1e30
+"""Largest limit of a speed, an acceleration or a jerk: squares of larger ones overflow."""
+
+
+def _bounded(limits: np.ndarray) -> np.ndarray:
+    """Return limits that can be calculated with; infinite ones stay."""
+    return np.where(np.isfinite(limits), np.minimum(limits, _MOST), limits)
 
 
 class JointTorques(Protocol):
@@ -41,7 +48,7 @@ class JointTorques(Protocol):
 @dataclass(frozen=True, eq=False)
 class TimingLimits:
     """
-    Limits of the motion of n joints.
+    Limits of the motion of n joints; those above 1e30 count as that.
 
     :ivar velocity: (n,) largest speeds [rad/s] or [m/s]; 0 for a joint that does not move.
     :ivar acceleration: (n,) largest accelerations [rad/s²] or [m/s²]; inf for none.
@@ -56,9 +63,9 @@ class TimingLimits:
             values = real_array(getattr(self, name), name)
             if values.ndim != 1 or not (values >= 0.0).all():
                 raise ArgumentError(name, 'has to be (n,) numbers of at least 0')
-            object.__setattr__(self, name, frozen(values))
-        if np.isinf(self.velocity).any():
-            raise ArgumentError('velocity', 'has to be finite')
+            if name == 'velocity' and np.isinf(values).any():
+                raise ArgumentError(name, 'has to be finite')
+            object.__setattr__(self, name, frozen(_bounded(values)))
         if len(self.velocity) != len(self.acceleration):
             raise ArgumentError('acceleration', 'has to be for as many joints as velocity')
 
@@ -103,8 +110,8 @@ def jerk_limits(
     """
     if jerk is None:
         bounds = limits if isinstance(limits, MotionBounds) else MotionBounds()
-        return bounds.jerk(chain.joints)
+        return _bounded(bounds.jerk(chain.joints))
     given = real_array(jerk, 'jerk')
     if given.shape not in ((), (chain.n,)) or not (given >= 0.0).all():
         raise ArgumentError('jerk', f'has to be ({chain.n},) numbers of at least 0, or one')
-    return np.broadcast_to(given, chain.n)
+    return np.broadcast_to(_bounded(given), chain.n)

@@ -116,7 +116,7 @@ class Frames:
             if fixed is not None:
                 return arm.root_link, fixed
             hint = 'tf is not in use' if self._tf is None else 'that is not a valid frame name'
-            raise _no_frame(arm, frame, hint)
+            raise self._no_frame(arm, frame, hint)
         links = (arm.root_link, *(link for link in arm.robot.links if link != arm.root_link))
         try:
             return self._tf(links, frame)
@@ -124,7 +124,14 @@ class Frames:
             if fixed is not None:
                 return arm.root_link, fixed
             reason = f'tf has no transform from {arm.root_link!r}: {error.reason}'
-            raise _no_frame(arm, frame, reason) from error
+            raise self._no_frame(arm, frame, reason) from error
+
+    def _no_frame(self, arm: Arm, frame: str, reason: str) -> RequestError:
+        is_no_link = f'frame {quote(frame)} is no link of {arm.robot.name!r}'
+        return RequestError(
+            ErrorCode.FRAME_TRANSFORM_FAILURE,
+            f'{is_no_link}{meant(frame, [*arm.robot.links, *self._registered])}, and {reason}',
+        )
 
 
 def _checked(
@@ -143,11 +150,3 @@ def _checked(
     if at == name:
         raise ArgumentError('parent', f'frame {quote(name)} would lie above itself')
     return parent, T_parent_frame
-
-
-def _no_frame(arm: Arm, frame: str, reason: str) -> RequestError:
-    return RequestError(
-        ErrorCode.FRAME_TRANSFORM_FAILURE,
-        f'frame {quote(frame)} is no link of {arm.robot.name!r}{meant(frame, arm.robot.links)}, '
-        f'and {reason}',
-    )

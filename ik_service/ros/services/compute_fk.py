@@ -62,8 +62,10 @@ class FkHandler(ServiceHandler):
         if unknown:
             more = f' and {len(unknown) - _SHOWN} more' if len(unknown) > _SHOWN else ''
             names = ', '.join(map(quote, unknown[:_SHOWN]))
+            own = [body.object.id for body in request.robot_state.attached_collision_objects]
+            valid = [*poses, *self._collisions.known.world.attached, *own]
             raise invalid_link(
-                f'the robot has no link: {names}{more}; {suggested(unknown[0], poses)}'
+                f'the robot has no link: {names}{more}; {suggested(unknown[0], valid)}'
             )
         remarks = start_notes(measured, request.robot_state, posture, used, given)
         return '; '.join([*frames.notes, *remarks])

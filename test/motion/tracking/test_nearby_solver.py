@@ -6,6 +6,7 @@ from support.chains import arm_path
 from support.motion.rigs import panda_on_lift, READY
 
 import ik_service as iks
+from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.motion.target_follower import TargetFollower
@@ -301,6 +302,14 @@ def test_joints_that_a_file_of_limits_makes_slow_are_spared_too(lifted):
     T[2, 3] += 0.1
     assert np.abs(iks.solve_ik(lifted, T, seed=q).q[0]) > 0.02
     assert abs(follower.set_target(T).q[0]) < 0.02
+
+
+def test_a_chain_beyond_the_positions_of_bounds_is_refused(panda):
+    bounds = MotionBounds({'panda_joint1': JointBounds(lower=-0.5, upper=0.5)})
+    with pytest.raises(ArgumentError, match=r"'panda_joint1' to -0.5 … 0.5.* robot.with_limits"):
+        TargetFollower(iks.Solver(panda), bounds=bounds)
+    bounded = panda.robot.with_limits(bounds).chain(panda.base_link, panda.tip_link)
+    TargetFollower(iks.Solver(bounded), bounds=bounds)
 
 
 def test_without_slow_joints_the_direct_solution_is_taken(panda):

@@ -228,6 +228,15 @@ def test_a_path_of_many_tiny_steps_is_not_lost(panda):
         TimingLimits(np.full(7, np.inf), np.ones(7))
 
 
+@pytest.mark.parametrize('jerk', [None, 1e308])
+@pytest.mark.parametrize('acceleration', [1e155, 1e308, np.inf])
+def test_very_large_limits_are_calculated_with(panda, acceleration, jerk):
+    q = HOME + np.array([[0.0], [0.1]])
+    limits = TimingLimits(np.full(7, 1e300), np.full(7, acceleration))
+    with np.errstate(all='raise'):
+        assert np.isfinite(time_path(panda, q, limits, jerk=jerk).velocities).all()
+
+
 def test_speeds_that_accelerations_do_not_lead_to_bound_nothing(panda):
     q, strongest = wave(200, 1), np.full(7, 1e-3)
     slow, *fast = (

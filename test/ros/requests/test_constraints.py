@@ -291,6 +291,10 @@ def test_compute_fk_places_what_a_request_attaches(crane):
     np.testing.assert_allclose(T_end, moved(T_tool, 0.4, 0.0, 0.0), atol=1e-12)
     answer = place(crane, state_with(), 'stick')
     assert answer.error_code.val == ErrorCode.INVALID_LINK_NAME
+    put(crane, attached('cup', 'hand', (0.0, 0.2, 0.0)))
+    for name, closest in (('stik', 'stick'), ('cups', 'cup')):
+        answer = place(crane, state_with(stick()), name)
+        assert f'closest: {closest}' in answer.error_code.message
 
 
 def test_the_object_of_the_request_counts_before_one_of_the_same_name_that_is_known(crane):

@@ -55,9 +55,14 @@ def test_links_are_where_they_are_measured_and_the_base_where_the_seed_puts_it(a
     assert resolved.notes == []
 
 
-@pytest.mark.parametrize(('frame', 'meant'), [('tabel', r' \(is table meant\?\)'), ('x', '')])
-def test_a_frame_that_is_none_is_named_with_the_link_that_may_be_meant(arm, frame, meant):
-    resolved = resolver(arm, MeasuredState(arm), posture_of(arm, 2))
+@pytest.mark.parametrize(
+    ('frame', 'meant'),
+    [('tabel', r' \(is table meant\?\)'), ('crat', r' \(is crate meant\?\)'), ('x', '')],
+)
+def test_a_frame_that_is_none_is_named_with_what_may_be_meant(arm, frame, meant):
+    frames = Frames()
+    frames.update({'crate': ('tool', T_ANY)})
+    resolved = resolver(arm, MeasuredState(arm), posture_of(arm, 2), frames)
     with pytest.raises(RequestError, match=rf"'{frame}' is no link of 'tree'{meant}, and tf"):
         resolved.in_base('base', frame, T_ANY)
 
