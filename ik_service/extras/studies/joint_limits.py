@@ -142,7 +142,7 @@ def _draw_strategies(axes: Axes, records: list[Record], quantity: str) -> None:
         values = [getattr(record, quantity) for record in own]
         axes.bar(places, values, 0.9 * width, color=figures.PALETTE[number], label=strategy)
     labels = [figures.method_label(name).replace(' ', '\n') for name in methods]
-    axes.set_xticks(range(len(methods)), labels)
+    axes.set_xticks(range(len(methods)), labels, fontsize='small')
     axes.grid(axis='x', visible=False)
 
 

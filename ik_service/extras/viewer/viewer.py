@@ -37,7 +37,7 @@ from ik_service.extras.viewer.scene.robot_view import (
     RobotView,
     select_robot,
 )
-from ik_service.extras.viewer.scene.scene import add_ground
+from ik_service.extras.viewer.scene.scene import add_ground, widen
 from ik_service.extras.viewer.teleop import HandForm, PARAMETERS, ServoLink, Teleop
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode
@@ -106,7 +106,8 @@ class Viewer:
         self._subscribe()
 
         @server.on_client_connect
-        async def _(_client: viser.ClientHandle) -> None:
+        async def _(client: viser.ClientHandle) -> None:
+            widen(client.camera)
             tasks.post(self._paths.hide_preview)
 
         @server.on_client_disconnect
