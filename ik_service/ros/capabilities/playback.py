@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import partial
 import math
 
-from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 import numpy as np
+from rclpy.duration import Duration
+from rclpy.time import Time
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.common.quoting import listed, quote
@@ -231,7 +232,6 @@ class CommandedPlayback(Playback):
     """
     Trajectory that the node commands itself.
 
-    :param clock: returns the node's time [ns].
     :param on_end: called after the end; must not block.
     :param replaces: the active one that it replaces; None for none.
     :raises GoalRefusedError: nothing moves then.
@@ -243,13 +243,11 @@ class CommandedPlayback(Playback):
         self,
         request: TrajectoryRequest,
         following: FollowerInterface,
-        clock: Callable[[], int],
         on_end: Callable[[], object],
         replaces: Playback | None = None,
     ) -> None:
         super().__init__(following)
-        self._request, self._clock = request, clock
-        follower = following.follower
+        self._request, follower = request, following.follower
         occupied = '' if replaces is not None else follower.precedence()
         if occupied:  # whatever its other faults: the arm is in motion
             raise GoalRefusedError(TrajectoryEnd.REFUSED, occupied)
@@ -268,7 +266,6 @@ class CommandedPlayback(Playback):
     def _goal_of(
         self, trajectory: JointTrajectory, on_end: Callable[[], object], joins: float = 0.0
     ) -> TrajectoryGoal:
-        """Return a goal along a trajectory."""
         following, follower = self.following, self.following.follower
         return TrajectoryGoal(
             trajectory,
@@ -306,9 +303,7 @@ class CommandedPlayback(Playback):
         if progress is None:
             return None
         message = FollowJointTrajectory.Feedback()
-        nanoseconds = self._clock()
-        message.header.stamp.sec = nanoseconds // 1_000_000_000
-        message.header.stamp.nanosec = nanoseconds % 1_000_000_000
+        message.header.stamp = Time(nanoseconds=self.following.clock.graph_time()).to_msg()
         message.joint_names = list(self.motion_goal.trajectory.joint_names)
         time = progress.time
         message.desired = _point(time, progress.q, progress.velocity, progress.acceleration)
@@ -326,10 +321,9 @@ def _point(
     velocities: np.ndarray | None = None,
     accelerations: np.ndarray | None = None,
 ) -> JointTrajectoryPoint:
-    seconds, nanoseconds = divmod(round(time * 1e9), 1_000_000_000)
     return JointTrajectoryPoint(
         positions=positions.tolist(),
         velocities=[] if velocities is None else velocities.tolist(),
         accelerations=[] if accelerations is None else accelerations.tolist(),
-        time_from_start=Duration(sec=seconds, nanosec=nanoseconds),
+        time_from_start=Duration(nanoseconds=round(time * 1e9)).to_msg(),
     )

@@ -334,7 +334,7 @@ class TrajectoryActions(Capability):
                 request, following, self._client, news, self._delays, before
             )
         else:
-            playback = CommandedPlayback(request, following, self._clock, news, replaces)
+            playback = CommandedPlayback(request, following, news, replaces)
         points = counted(len(trajectory), 'point')
         to = f', passed on to {self._action}' if self._action else ''
         self._log.info(
@@ -356,9 +356,6 @@ class TrajectoryActions(Capability):
                     raise GoalRefusedError(TrajectoryEnd.PREEMPTED, REPLACED)
                 return goal.playback
         return None
-
-    def _clock(self) -> int:
-        return self._node.get_clock().now().nanoseconds
 
     def _attend_all(self) -> None:
         now = time.monotonic()
@@ -392,18 +389,13 @@ class TrajectoryActions(Capability):
         playback.attend(now)
         if playback.outcome is None:
             goal.give_feedback()
-            self._end_without_arm(playback)
+            followers = self._followers()
+            if followers is not None and playback.following not in tuple(followers):
+                playback.replace_arm(followers)
             return None
         return playback.outcome
 
-    def _end_without_arm(self, playback: Playback) -> None:
-        """End a trajectory whose arm was replaced."""
-        followers = self._followers()
-        if followers is not None and playback.following not in tuple(followers):
-            playback.replace_arm(followers)
-
     def _finish(self, goal: _Goal, outcome: TrajectoryOutcome) -> None:
-        """Send the result of a goal."""
         handle, end = goal.handle, outcome.end
         text = f'{goal.action.name}: {outcome.reason}'
         if end is TrajectoryEnd.REACHED:

@@ -19,50 +19,33 @@ from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.errors import ErrorCode
 
 _RESULT = FollowJointTrajectory.Result
-CONTROL_CODES = {
-    TrajectoryEnd.REACHED: _RESULT.SUCCESSFUL,
-    TrajectoryEnd.CANCELED: _RESULT.SUCCESSFUL,
-    TrajectoryEnd.INVALID: _RESULT.INVALID_GOAL,
-    TrajectoryEnd.INVALID_JOINTS: _RESULT.INVALID_JOINTS,
-    TrajectoryEnd.OLD_STAMP: _RESULT.OLD_HEADER_TIMESTAMP,
-    TrajectoryEnd.OFF_PATH: _RESULT.PATH_TOLERANCE_VIOLATED,
-    TrajectoryEnd.OFF_GOAL: _RESULT.GOAL_TOLERANCE_VIOLATED,
-    TrajectoryEnd.REFUSED: _RESULT.INVALID_GOAL,
-    TrajectoryEnd.STOPPED: _RESULT.INVALID_GOAL,
-    TrajectoryEnd.PREEMPTED: _RESULT.INVALID_GOAL,
+_CODES = {
+    TrajectoryEnd.REACHED: (_RESULT.SUCCESSFUL, ErrorCode.SUCCESS),
+    TrajectoryEnd.CANCELED: (_RESULT.SUCCESSFUL, ErrorCode.PREEMPTED),
+    TrajectoryEnd.INVALID: (_RESULT.INVALID_GOAL, ErrorCode.INVALID_MOTION_PLAN),
+    TrajectoryEnd.INVALID_JOINTS: (_RESULT.INVALID_JOINTS, ErrorCode.INVALID_MOTION_PLAN),
+    TrajectoryEnd.OLD_STAMP: (_RESULT.OLD_HEADER_TIMESTAMP, ErrorCode.INVALID_MOTION_PLAN),
+    TrajectoryEnd.OFF_PATH: (_RESULT.PATH_TOLERANCE_VIOLATED, ErrorCode.CONTROL_FAILED),
+    TrajectoryEnd.OFF_GOAL: (_RESULT.GOAL_TOLERANCE_VIOLATED, ErrorCode.CONTROL_FAILED),
+    TrajectoryEnd.REFUSED: (_RESULT.INVALID_GOAL, ErrorCode.CONTROL_FAILED),
+    TrajectoryEnd.STOPPED: (_RESULT.INVALID_GOAL, ErrorCode.CONTROL_FAILED),
+    TrajectoryEnd.PREEMPTED: (_RESULT.INVALID_GOAL, ErrorCode.PREEMPTED),
 }
+CONTROL_CODES = {end: code for end, (code, _) in _CODES.items()}
 """
 Codes of control_msgs/FollowJointTrajectory, which has none for a stop or a refusal: it is the one
 with which joint_trajectory_controller aborts a goal that another one has replaced.
 """
 
-_OF_CONTROL_CODES = {
-    _RESULT.SUCCESSFUL: TrajectoryEnd.REACHED,
-    _RESULT.INVALID_GOAL: TrajectoryEnd.INVALID,
-    _RESULT.INVALID_JOINTS: TrajectoryEnd.INVALID_JOINTS,
-    _RESULT.OLD_HEADER_TIMESTAMP: TrajectoryEnd.OLD_STAMP,
-    _RESULT.PATH_TOLERANCE_VIOLATED: TrajectoryEnd.OFF_PATH,
-    _RESULT.GOAL_TOLERANCE_VIOLATED: TrajectoryEnd.OFF_GOAL,
-}
+_ENDS = {code: end for end, code in reversed(CONTROL_CODES.items())}  # the first of each code
 
-MOVEIT_CODES = {
-    TrajectoryEnd.REACHED: ErrorCode.SUCCESS,
-    TrajectoryEnd.CANCELED: ErrorCode.PREEMPTED,
-    TrajectoryEnd.INVALID: ErrorCode.INVALID_MOTION_PLAN,
-    TrajectoryEnd.INVALID_JOINTS: ErrorCode.INVALID_MOTION_PLAN,
-    TrajectoryEnd.OLD_STAMP: ErrorCode.INVALID_MOTION_PLAN,
-    TrajectoryEnd.OFF_PATH: ErrorCode.CONTROL_FAILED,
-    TrajectoryEnd.OFF_GOAL: ErrorCode.CONTROL_FAILED,
-    TrajectoryEnd.REFUSED: ErrorCode.CONTROL_FAILED,
-    TrajectoryEnd.STOPPED: ErrorCode.CONTROL_FAILED,
-    TrajectoryEnd.PREEMPTED: ErrorCode.PREEMPTED,
-}
+MOVEIT_CODES = {end: code for end, (_, code) in _CODES.items()}
 """Codes of moveit_msgs/MoveItErrorCodes."""
 
 
 def outcome_of(code: int, text: str) -> TrajectoryOutcome:
     """Return the outcome of a goal from the result of a controller."""
-    end = _OF_CONTROL_CODES.get(code, TrajectoryEnd.STOPPED)
+    end = _ENDS.get(code, TrajectoryEnd.STOPPED)
     return TrajectoryOutcome(end, text or f'{end.value} (error code {code})')
 
 

@@ -177,7 +177,9 @@ class Course:
             self._flying.discard(call)
             turn = time.monotonic() - call.sent
             self._longest = turn if self._longest == math.inf else max(turn, self._longest)
-            self._fit(len(call.rows), turn)
+            # The next blocks are so large that a turn takes a tenth of a second.
+            wanted = len(call.rows) * _TURN / max(turn, 1e-6)
+            self._size = int(min(max(wanted, _SMALLEST), 2 * self._size))
         try:
             answers = calls.read(call.rows, future.result())
             self._batch.put(answers)
@@ -192,11 +194,6 @@ class Course:
         if self._batch.answered == len(self._batch):
             self._batch.finish()
         self.go_on()
-
-    def _fit(self, poses: int, seconds: float) -> None:
-        """Make the next blocks so large that a turn takes a tenth of a second."""
-        wanted = poses * _TURN / max(seconds, 1e-6)
-        self._size = int(min(max(wanted, _SMALLEST), 2 * self._size))
 
     def _take_back(self, calls: Calls, now: float) -> None:
         """Repeat calls sent to a server that is gone, or without a response for long."""

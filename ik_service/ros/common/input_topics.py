@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -118,15 +119,11 @@ class InputTopic:
         self._node.get_logger().info(
             f'{self._topic}: a best-effort publisher was discovered; the node receives from it too'
         )
-        self.subscriptions[0].callback = self._on_reliable
-        self._subscribe(ReliabilityPolicy.BEST_EFFORT, self._on_best_effort)
+        self.subscriptions[0].callback = partial(self._take, True)
+        self._subscribe(ReliabilityPolicy.BEST_EFFORT, partial(self._take, False))
 
-    def _on_reliable(self, message: Any, info: Mapping[str, int]) -> None:  # noqa: ANN401
-        if self._copies.counts(info, reliable=True):
-            self._on_message(message, info)
-
-    def _on_best_effort(self, message: Any, info: Mapping[str, int]) -> None:  # noqa: ANN401
-        if self._copies.counts(info, reliable=False):
+    def _take(self, reliable: bool, message: Any, info: Mapping[str, int]) -> None:  # noqa: ANN401
+        if self._copies.counts(info, reliable):
             self._on_message(message, info)
 
 

@@ -190,22 +190,17 @@ def _fault_of(error: Exception, words: Sequence[str]) -> str:
     for what, right in _RIGHT.items():
         if what in reason:
             return f'{reason.partition(". Error")[0].rstrip(".")}; {right}'
-    return f'{reason}{_of_moveit(reason)}'
+    if 'before ros__parameters' not in reason:
+        return reason
+    return (  # as most of MoveIt's files
+        f"{reason}; a parameter file begins with 'ik_service: {{ros__parameters: …'. Of a MoveIt "
+        'configuration the parameters srdf and joint_limits take the files; others are not used'
+    )
 
 
 def name_fault(error: Exception) -> str:
     """Return why rclpy refuses a name: one line, without a place in the sources of ROS."""
     return str(error).splitlines()[0].partition(', at /')[0].rstrip(':')
-
-
-def _of_moveit(reason: str) -> str:
-    """Return what to do with a file that has no ros__parameters, as most of MoveIt's."""
-    if 'before ros__parameters' not in reason:
-        return ''
-    return (
-        "; a parameter file begins with 'ik_service: {ros__parameters: …'. Of a MoveIt "
-        'configuration the parameters srdf and joint_limits take the files; others are not used'
-    )
 
 
 def begin_ros(args: list[str] | None = None, context: Context | None = None) -> None:

@@ -10,7 +10,7 @@ the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, ExitStack, suppress
 from dataclasses import dataclass
 import inspect
@@ -163,7 +163,8 @@ class StreamExecutor:
                 self._wait(waiting, streams, events)
                 ready = waiting.get_ready_entities('subscription')
                 for event in [event for event in events if event.is_ready(waiting)]:
-                    _finish(event.execute(event.take_data()))
+                    with suppress(StopIteration):  # a coroutine that awaits nothing
+                        event.execute(event.take_data()).send(None)
                 with self._in_turn():
                     for stream in streams:
                         if stream.handle.pointer in ready and not self._ended.is_set():
@@ -228,9 +229,3 @@ def _takes_info(callback: Callable[..., Any]) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _finish(step: Coroutine[Any, Any, object]) -> None:
-    """Run a coroutine that awaits nothing to its end."""
-    with suppress(StopIteration):
-        step.send(None)

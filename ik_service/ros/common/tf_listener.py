@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 import importlib
 import importlib.util
 import math
@@ -15,7 +16,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote, truncate
-from ik_service.common.transform_tree import Pose, TransformTree
+from ik_service.common.transform_tree import TransformTree
 from ik_service.exceptions import ArgumentError, NoTransformError
 from ik_service.ros.common.conversions import matrix_from_transform
 from ik_service.ros.common.errors import ErrorCode, RequestError
@@ -176,29 +177,21 @@ class _TopicSource(TransformTree):
         self._clock = node.get_clock()
         self._faults = FaultLogger(lambda text: node.get_logger().warning(text))
         group = MutuallyExclusiveCallbackGroup()  # no solve may hold transforms up
-        for topic, take, qos in (
-            ('/tf', self._take_moving, _TF_QOS),
-            ('/tf_static', self._take_static, TF_STATIC_QOS),
-        ):
+        for topic, static, qos in (('/tf', False, _TF_QOS), ('/tf_static', True, TF_STATIC_QOS)):
+            take = partial(self._take, static)
             node.create_subscription(message, topic, take, qos, callback_group=group)
 
-    def _take_moving(self, message: Any) -> None:  # noqa: ANN401 - tf2_msgs is imported late
+    def _take(self, static: bool, message: Any) -> None:  # noqa: ANN401 - tf2_msgs comes late
         now = self._clock.now().nanoseconds
-
-        def take(parent: str, child: str, pose: Pose, stamp: int) -> None:
-            self.set_moving(parent, child, pose, stamp, now)
-
-        self._take(message, take)
-
-    def _take_static(self, message: Any) -> None:  # noqa: ANN401
-        self._take(message, lambda parent, child, pose, _: self.set_static(parent, child, pose))
-
-    def _take(self, message: Any, take: Callable[[str, str, Pose, int], None]) -> None:  # noqa: ANN401
         for stamped in message.transforms:
-            at, turn = stamped.transform.translation, stamped.transform.rotation
-            stamp = stamped.header.stamp.sec * 1_000_000_000 + stamped.header.stamp.nanosec
+            header, child, transform = stamped.header, stamped.child_frame_id, stamped.transform
+            at, turn = transform.translation, transform.rotation
+            stamp = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
             pose = (at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w)
             try:
-                take(stamped.header.frame_id, stamped.child_frame_id, pose, stamp)
+                if static:
+                    self.set_static(header.frame_id, child, pose)
+                else:
+                    self.set_moving(header.frame_id, child, pose, stamp, now)
             except ArgumentError as error:
                 self._faults.report(f'a transform of tf is ignored: {error}')

@@ -343,18 +343,15 @@ class CommandPublisher:
             raise OptionError(COMMAND_JOINTS.name, f'names the joint {quote(twice[0])} twice')
         kind, self._channel = _KINDS[interface]
         self._publisher = node.create_publisher(kind, interface, COMMAND_QOS)
-        actions = {action, self._controller_action()} - {'', node.resolve_service_name(_ACTION)}
+        controller, _, name = self._publisher.topic_name.rpartition('/')
+        taker = f'{controller}/{_ACTION}' if interface == name == 'joint_trajectory' else ''
+        actions = {action, taker} - {'', node.resolve_service_name(_ACTION)}
         self._version: ControllerVersion | None = None
         if interface == 'joint_trajectory':
             say = node.get_logger().warning
             self._version = ControllerVersion(node, interface, say, replacement)
         self.monitor = CommandMonitor(node, self._publisher, actions, self._version)
         self._shared: tuple[MeasuredState, CommandedJoints] | None = None
-
-    def _controller_action(self) -> str:
-        """Return the action of the trajectory controller that takes the commands, or ''."""
-        controller, _, name = self._publisher.topic_name.rpartition('/')
-        return f'{controller}/{_ACTION}' if self._interface == name == 'joint_trajectory' else ''
 
     def look(self) -> None:
         """Check the controllers that take the commands; called periodically."""

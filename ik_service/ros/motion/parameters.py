@@ -16,6 +16,7 @@ from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.servo.commands import INPUT_TYPES, ServoSettings, UNITLESS
 from ik_service.motion.settings import FollowerSettings
+from ik_service.ros.common.runtime import name_fault
 from ik_service.ros.parameters.parameter_declaration import (
     after_fields,
     of_field,
@@ -254,9 +255,8 @@ def controller_action(node: Node, name: str) -> str:
         validate_full_topic_name(full + _LONGEST_PART, is_service=True)
         return node.resolve_service_name(name)
     except (InvalidServiceNameException, ValueError, RuntimeError) as error:
-        reason = ' '.join(str(error).partition(', at ')[0].split())  # without a place in a C file
         raise OptionError(
             TRAJECTORY_ACTION.name,
-            f'{quote(name)} is no name of an action: {reason}; letters, digits, _ and / are '
-            f'right, such as {_EXAMPLE}',
+            f'{quote(name)} is no name of an action: {name_fault(error)}; letters, digits, _ and '
+            f'/ are right, such as {_EXAMPLE}',
         ) from error

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import time
 
 from builtin_interfaces.msg import Duration, Time
-from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
 from rclpy.node import Node
+from rclpy.parameter import parameter_value_to_python
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -131,7 +131,8 @@ class ControllerVersion:
         def answered(future: Future) -> None:
             answer = future.result()
             if answer is not None and len(answer.values) == 2:
-                asked.blends = _is_true(answer.values[0]) and _is_set(answer.values[1])
+                replaces, blending = map(parameter_value_to_python, answer.values)
+                asked.blends = replaces is True and blending is not None
                 self._remark(name, asked)
 
         request = GetParameters.Request(names=[_REPLACES, _BLENDS])
@@ -144,14 +145,6 @@ class ControllerVersion:
                 f'{name} blends trajectories: it executes the commands 60 to 120 ms later and '
                 f'unevenly; its parameter {_REPLACES}: false makes it execute them as sent'
             )
-
-
-def _is_set(value: ParameterValue) -> bool:
-    return bool(value.type != ParameterType.PARAMETER_NOT_SET)
-
-
-def _is_true(value: ParameterValue) -> bool:
-    return bool(value.type == ParameterType.PARAMETER_BOOL and value.bool_value)
 
 
 _SECOND = 10**9  # [ns]

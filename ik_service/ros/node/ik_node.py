@@ -22,7 +22,7 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.motion.settings import FollowerSettings
 from ik_service.motion.target_follower import warm_up
-from ik_service.ros.capabilities.capability import Capability, MakeCapability, NodeParts
+from ik_service.ros.capabilities.capability import MakeCapability, NodeParts
 from ik_service.ros.capabilities.scene import SceneCapability
 from ik_service.ros.capabilities.servo import ServoInterface
 from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
@@ -148,7 +148,6 @@ class IkNode(NodeWithActions):
         retry_dropped_responses(self)
 
     def _make_world(self, transforms: TransformSource | None) -> None:
-        """Make the frames and the known world."""
         log, timeout = self.get_logger(), lambda: self.parameters[TF_TIMEOUT]
         self._frames = Frames(tf_frames(self, timeout, transforms))
         self.collisions = CollisionWorld(
@@ -171,7 +170,7 @@ class IkNode(NodeWithActions):
             self._compiler.prepare,
         )
         self._preparations.callback(self._arm_services.end)
-        self._parts = NodeParts(
+        parts = NodeParts(
             self,
             self.parameters,
             self._frames,
@@ -185,13 +184,10 @@ class IkNode(NodeWithActions):
             self._motion.ticks,
             self._motion.commands.monitor.note_goal,
         )
-        make_capabilities(self._parts, built_in)
+        self._capabilities = parts.made
+        make_capabilities(parts, built_in)
         for capability in self._capabilities:
             self._arm_services.add(capability.services, capability.late)
-
-    @property
-    def _capabilities(self) -> Sequence[Capability]:
-        return self._parts.made
 
     @property
     def measured(self) -> MeasuredState | None:
@@ -284,7 +280,6 @@ class IkNode(NodeWithActions):
         return {**motions, **self._motion.report(), **received}
 
     def _preempt(self, reason: str) -> None:
-        """Stop the goals of all actions."""
         for capability in self._capabilities:
             capability.preempt(reason)
 

@@ -221,14 +221,12 @@ class ParameterServices:
         """Refuse, by an OptionError, a parameter that is unknown or of another type."""
         name = parameter.name
         if not self._node.has_parameter(name):
-            raise OptionError(truncate(name) or "''", no_such_parameter(name, self._names()))
+            names = self._node.list_parameters([], 0).names
+            raise OptionError(truncate(name) or "''", no_such_parameter(name, names))
         descriptor = self._node.describe_parameter(name)
         wanted = Parameter.Type(descriptor.type)
         if not (descriptor.read_only or descriptor.dynamic_typing or parameter.type_ is wanted):
             raise OptionError(name, wrong_type(wanted, parameter.value))
-
-    def _names(self) -> list[str]:
-        return self._node.list_parameters([], 0).names
 
 
 def _parameter(message: ParameterMessage) -> Parameter:

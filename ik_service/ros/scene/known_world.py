@@ -162,7 +162,7 @@ class KnownWorld:
 
     def _refresh(self, measured: MeasuredState) -> str:
         fault, moved = '', {}
-        placing = self._placing(measured)
+        placing = Placing(measured.arm, measured.posture(), self._frames)
         for frame in {anchor[0] for anchor in self._anchors.values()}:
             try:
                 T_root_frame = placing.in_root(frame, np.eye(4))
@@ -182,11 +182,6 @@ class KnownWorld:
             if frame in moved:
                 objects[name] = objects[name].at(moved[frame] @ T_frame_object)
         self.world = self.world.with_all(objects, self.world.attached)
-
-    def _placing(self, measured: MeasuredState | None) -> Placing:
-        if measured is None:
-            return Placing(None, np.empty(0), self._frames)
-        return Placing(measured.arm, measured.posture(), self._frames)
 
     def _draft(self, measured: MeasuredState | None) -> WorldDraft:
         frames = self._frames.draft()

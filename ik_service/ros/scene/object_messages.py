@@ -211,7 +211,7 @@ def _corners(points: np.ndarray | Sequence[Point]) -> np.ndarray:
     """Return points as an array, (k, 3) [m]; those of a topic are one already."""
     if isinstance(points, np.ndarray):
         return points
-    return _rows(np.fromiter((x for p in points for x in (p.x, p.y, p.z)), np.float64))
+    return np.fromiter((x for p in points for x in (p.x, p.y, p.z)), np.float64).reshape(-1, 3)
 
 
 def _triangles(triangles: np.ndarray | Sequence[MeshTriangle]) -> np.ndarray:
@@ -219,11 +219,7 @@ def _triangles(triangles: np.ndarray | Sequence[MeshTriangle]) -> np.ndarray:
     if isinstance(triangles, np.ndarray):
         return triangles
     corners: Iterable[np.ndarray] = (triangle.vertex_indices for triangle in triangles)
-    return _rows(np.fromiter((i for corner in corners for i in corner), np.int64))
-
-
-def _rows(numbers: np.ndarray) -> np.ndarray:
-    return numbers.reshape(-1, 3)
+    return np.fromiter((i for corner in corners for i in corner), np.int64).reshape(-1, 3)
 
 
 def _shape_poses(message: CollisionObject) -> list[tuple[str, Pose]]:

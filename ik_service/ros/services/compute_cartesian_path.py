@@ -198,7 +198,6 @@ class CartesianPathHandler(ServiceHandler):
         measured: MeasuredState,
         response: GetCartesianPath.Response,
     ) -> str:
-        """Fill in the path and return the message."""
         check_numbers(request)
         arm, settings = measured.arm, self.settings
         known, state = self._collisions.known, request.start_state
@@ -221,10 +220,11 @@ class CartesianPathHandler(ServiceHandler):
         waypoints = waypoints_of(
             request, point, chain.forward(q) @ point.T_link_point, start.frames
         )
+        used = {name: getattr(settings.options, name) for name in USED_OPTIONS}
         search = CartesianSettings(
             request.max_step,
             thresholds_of(request),
-            PathOptions(ik=_used(settings.options), timeout=TIMEOUT),
+            PathOptions(ik=IkOptions(**used), timeout=TIMEOUT),
             point.T_link_point,
             self.motion.motion_limits(chain, arm.bounds).velocity,
         )
@@ -279,7 +279,6 @@ class CartesianPathHandler(ServiceHandler):
         moved: MovedPoint,
         notes: list[str],
     ) -> JointTrajectory:
-        """Return the trajectory of a path."""
         bounds = self.motion.motion_limits(chain, arm_bounds)
         velocity, slow = scaling_of(
             request, 'max_velocity_scaling_factor', arm_bounds.velocity_scaling
@@ -340,11 +339,5 @@ def _found(
 def _only_start(
     chain: KinematicChain, q: np.ndarray, waypoints: np.ndarray, reason: str
 ) -> CartesianPath:
-    """Return a path that does not leave its start."""
     at = chain.forward(q)[None]
     return CartesianPath(q[None], at, 0.0, len(waypoints), 0.0, reason, None, 0.0, 0.0, 0.0)
-
-
-def _used(options: IkOptions) -> IkOptions:
-    """Return the options of a solver that paths use."""
-    return IkOptions(**{name: getattr(options, name) for name in USED_OPTIONS})

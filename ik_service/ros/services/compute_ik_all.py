@@ -52,7 +52,6 @@ class AllSolutionsHandler(ServiceHandler):
         measured: MeasuredState,
         response: GetCartesianPath.Response,
     ) -> str:
-        """Fill in the solutions and return the message."""
         goal, batch = self._goal(request, measured)
         question, arm = batch.question, measured.arm
         group = group_of(arm, question.group_name)

@@ -275,7 +275,6 @@ class BatchHandler(ServiceHandler):
         measured: MeasuredState,
         response: GetCartesianPath.Response,
     ) -> str:
-        """Fill in the answers and return the message."""
         batch = BatchRequest.of(request)
         question = batch.question
         group = group_of(measured.arm, question.group_name)

@@ -242,7 +242,7 @@ def write_trajectory(message: RobotTrajectory, trajectory: JointTrajectory, fram
             positions=array.array('d', q.tobytes()),
             velocities=array.array('d', v.tobytes()),
             accelerations=array.array('d', a.tobytes()),
-            time_from_start=_duration(t),
+            time_from_start=Duration(sec=t // 10**9, nanosec=t % 10**9),
         )
         for t, q, v, a in zip(
             nanoseconds.astype(int).tolist(),
@@ -252,11 +252,6 @@ def write_trajectory(message: RobotTrajectory, trajectory: JointTrajectory, fram
             strict=True,
         )
     ]
-
-
-def _duration(nanoseconds: int) -> Duration:
-    whole, rest = divmod(nanoseconds, 1_000_000_000)
-    return Duration(sec=whole, nanosec=rest)
 
 
 def path_message(

@@ -10,7 +10,6 @@ import math
 import time
 from typing import Any, TypeVar, Unpack
 
-from builtin_interfaces.msg import Duration
 from control_msgs.action import GripperCommand
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
@@ -386,7 +385,7 @@ class PlayedTrajectory:
         timed = all(len(point.velocities) for point in points)
         trajectory = JointTrajectory(
             tuple(message.joint_names),
-            np.array([_seconds(point.time_from_start) for point in points]),
+            np.array([t.sec + 1e-9 * t.nanosec for t in (p.time_from_start for p in points)]),
             _rows([point.positions for point in points]),
             _rows([point.velocities for point in points]) if timed else None,
         )
@@ -404,10 +403,6 @@ class PlayedTrajectory:
 
 def _rows(values: list) -> np.ndarray:
     return np.array([list(row) for row in values], dtype=np.float64)
-
-
-def _seconds(duration: Duration) -> float:
-    return duration.sec + 1e-9 * duration.nanosec
 
 
 _REPORT_PERIOD = 1.0  # [s]
@@ -463,7 +458,9 @@ class SimulatedArmNode(NodeWithActions):
         self._stop = self.create_client(Trigger, f'{self._settings[IK_NODE]}/stop')
         self.create_service(Trigger, '~/reset', self._on_reset)
         self.create_service(SetBool, '~/pause', self._on_pause)
-        self.create_timer(_REPORT_PERIOD, self._report)
+        self.create_timer(
+            _REPORT_PERIOD, lambda: self._diagnostics.publish(self._break_downs.last)
+        )
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -556,9 +553,6 @@ class SimulatedArmNode(NodeWithActions):
         self.get_logger().info(f'faults on request: {faults}')
 
     # Periodic calls
-
-    def _report(self) -> None:
-        self._diagnostics.publish(self._break_downs.last)
 
     def _on_tick(self, now: float) -> None:
         stamp = self.get_clock().now().to_msg()

@@ -511,7 +511,7 @@ def test_a_trajectory_begins_at_its_stamp_in_simulated_time(rate):
         point.time_from_start.sec = seconds
         goal.trajectory.points.append(point)
     request = follow_request(goal)
-    playback = CommandedPlayback(request, wire.followers.default, lambda: 0, lambda: None)
+    playback = CommandedPlayback(request, wire.followers.default, lambda: None)
     wire.run(5.0 / rate)
     assert playback.outcome is not None
     moving = [t for t, q in wire.executed if np.abs(q - READY).max() > 1e-4]
