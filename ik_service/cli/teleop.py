@@ -430,7 +430,6 @@ class Session:
         show(line(text, self._keys, client.status, client.tip_link))
 
     def _fault(self, client: TeleopClient) -> str:
-        """Return a fault as a sentence; empty for none."""
         if self._keys.in_tip and not client.tip_link:
             return 'the tip is not known: --tip-link names it; the axes are those of the base'
         joystick = self._joystick.fault if self._joystick is not None else ''

@@ -57,7 +57,6 @@ def run_path(arguments: Namespace) -> int:
 
 
 def _timed(arguments: Namespace, request: PathRequest, path: PathResult) -> JointTrajectory | None:
-    """Return the path as a trajectory; None where no times are wanted, or no path."""
     if arguments.timing is None or path.reached < 2:
         return None
     rows = path.q[: path.reached]

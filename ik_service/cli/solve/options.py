@@ -121,7 +121,6 @@ def _value(name: str, text: str) -> object:
 
 
 def _kinds(hint: object) -> set[object]:
-    """Return the plain types that a type hint allows."""
     if get_origin(hint) in (Union, UnionType):
         return set().union(*map(_kinds, get_args(hint)))
     kind = get_origin(hint) or hint

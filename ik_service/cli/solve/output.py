@@ -73,7 +73,6 @@ def solutions_json(request: Request, solutions: Solutions) -> str:
 
 
 def _document(request: Request, solved: bool, traced: bool, **answer: object) -> str:
-    """Return a request and the answer to it as JSON."""
     return document(
         request,
         solved,
@@ -177,7 +176,6 @@ def _pose(T: np.ndarray) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    """Return a value in the types of JSON."""
     if isinstance(value, dict):
         return {str(key): _plain(member) for key, member in value.items()}
     if isinstance(value, np.ndarray):

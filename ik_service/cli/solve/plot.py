@@ -50,8 +50,6 @@ _MARGIN = 0.08  # around limits, of the range
 
 
 class _Error(NamedTuple):
-    """A kind of error."""
-
     field: str
     title: str
     scale: float
@@ -201,7 +199,6 @@ def draw_postures(
 
 
 def _searches(outcome: SolverOutcome) -> list[np.ndarray]:
-    """Row numbers of each search."""
     numbers = outcome.trace.search
     return np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers)) + 1)
 
@@ -235,7 +232,6 @@ def _draw_searches(
 
 
 def _mark_restarts(axes: Axes, outcome: SolverOutcome, named: bool = False) -> None:
-    """Draw a line where a search starts again."""
     if _stacked(outcome):
         return
     for number, rows in enumerate(_searches(outcome)):
@@ -341,7 +337,6 @@ def _title(request: Request, outcomes: Sequence[SolverOutcome]) -> str:
 def _draw_arms(
     panel: SubFigure, request: Request, outcomes: Sequence[SolverOutcome], colors: Sequence[str]
 ) -> None:
-    """Draw the arm where the search started, and where it ended, with the target."""
     postures = [Posture(outcomes[0].trace.q[0], _BEFORE, _BEFORE_ALPHA, 'before')]
     for outcome, color in zip(outcomes, colors, strict=True):
         name = method_label(outcome.solver) if len(request.solvers) > 1 else 'after'
@@ -443,7 +438,6 @@ def _show_course(axes: Axes, request: PathRequest, path: PathResult) -> None:
 
 
 def _draw_steps(panel: SubFigure, request: PathRequest, path: PathResult) -> None:
-    """Draw how far a joint moves at most from one pose to the next."""
     axes = panel.subplots()
     _, _, label = _course(request, path)
     times = request.targets.times

@@ -227,7 +227,6 @@ def _notes_about_joints(
 def _notes_about_limits(
     chain: KinematicChain, name: str, q: np.ndarray | None, text: str = ' (values are in rad or m)'
 ) -> list[str]:
-    """Return a note where a posture lies outside the limits."""
     if q is None:
         return []
     outside = (q < chain.lower) | (q > chain.upper)

@@ -29,11 +29,6 @@ class NodeParts:
     """
     Parts of a node that a capability works with.
 
-    :ivar node: the node.
-    :ivar parameters: its parameters.
-    :ivar frames: frames besides the links of the robot.
-    :ivar collisions: the known world, and the checker of collisions.
-    :ivar clock: the motion clock.
     :ivar measured: returns the measured state; None before there is an arm.
     :ivar followers: returns the followers of the present arm; None before there is one.
     :ivar context: returns the context of the handler of a service, by its name.

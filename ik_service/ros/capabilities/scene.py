@@ -195,11 +195,7 @@ _APPLY, _GET = 'apply_planning_scene', 'get_planning_scene'
 
 
 class SceneCapability(Capability):
-    """
-    Topics and services that change and report the known world, and its markers.
-
-    :param parts: the parts of the node.
-    """
+    """Topics and services that change and report the known world, and its markers."""
 
     def __init__(self, parts: NodeParts) -> None:
         node, measured, collisions = parts.node, parts.measured, parts.collisions

@@ -58,7 +58,6 @@ def twist_from(
     Return the velocity of the tip that a message asks for.
 
     :param message: a velocity of the tip, in the axes of the frame of its header.
-    :param settings: scales and units.
     :raises IkServiceError: naming the number or the frame that cannot be.
     """
     linear, angular = message.twist.linear, message.twist.angular
@@ -76,7 +75,6 @@ def joints_from(message: JointJog, following: FollowerInterface, settings: Servo
     """
     Return the joint velocities that a message asks for.
 
-    :param settings: scale and units.
     :raises ArgumentError: naming the joint or the number that cannot be.
     """
     names, velocities = list(message.joint_names), list(message.velocities)
@@ -127,8 +125,6 @@ _PAUSE = 'pause_servo'
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of commands."""
-
     number: int  # in moveit_msgs/srv/ServoCommandType
     message: type
     topic: str
@@ -145,8 +141,6 @@ _ANY = -1  # number with which all kinds are listened to again
 
 @dataclass
 class _Servo:
-    """Servoing state of one group."""
-
     group: str  # its name; empty for the default one
     ignored: FaultLogger
     status: Publisher
@@ -162,7 +156,6 @@ class ServoInterface(Capability):
 
     The two services are for all groups.
 
-    :param parts: the parts of the node.
     :raises OptionError: naming a parameter whose value cannot be.
     """
 
@@ -246,7 +239,6 @@ class ServoInterface(Capability):
         self._ticks.add(self._publish_status)
 
     def _begin(self, group: str) -> _Servo:
-        """Subscribe to the commands of a group."""
         prefix = f'{group}/' if group else ''
         for kind in _KINDS:
             validate_full_topic_name(self._node.resolve_topic_name(prefix + kind.topic))
@@ -272,7 +264,6 @@ class ServoInterface(Capability):
     # Callbacks
 
     def _take(self, servo: _Servo, kind: _Kind, message: Any) -> None:  # noqa: ANN401 - of three
-        """Take in a command; a bad one is ignored."""
         now = self._clock.now()
         with self._lock:
             if self._ended:

@@ -115,8 +115,6 @@ def _trajectory(message: Message) -> JointTrajectory:
 
 @dataclass(eq=False)
 class _Goal:
-    """Accepted goal of an action."""
-
     action: _Action
     server: DeferredActionServer
     handle: GoalHandle
@@ -166,7 +164,6 @@ class TrajectoryActions(Capability):
     A goal that cannot be done is accepted and aborted at once, so that its client learns why.
     With the parameter ``trajectory_action`` the goals are checked and passed on.
 
-    :param parts: the parts of the node.
     :raises OptionError: the controller's action would be this one, or has no valid name.
     """
 
@@ -271,7 +268,6 @@ class TrajectoryActions(Capability):
             return goal
 
     def _begin(self, goal: _Goal) -> None:
-        """Begin with a goal, or refuse it."""
         try:
             with self._beginning:  # a goal that comes at the same time replaces it, or is replaced
                 none = goal.canceled or goal.preempted
@@ -319,7 +315,6 @@ class TrajectoryActions(Capability):
     def _begun(
         self, request: TrajectoryRequest, name: str, news: Callable[[], object], replacing: bool
     ) -> Playback:
-        """Return the playback of a request, which has begun."""
         followers = self._followers()
         if followers is None or self._ending:
             reason = _ENDS if self._ending else 'there is no robot description yet'

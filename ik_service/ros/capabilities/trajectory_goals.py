@@ -210,7 +210,6 @@ class TrajectoryRequest:
     Trajectory that a goal of an action asks for.
 
     :ivar goal: the goal, as a controller takes it.
-    :ivar trajectory: the trajectory of the goal.
     :ivar tolerances: how far the arm may be away from it.
     :ivar asked_at: when it was asked for, on the monotonic clock [s]; a later stop refuses it.
     """

@@ -35,14 +35,10 @@ class Calls(ABC):
     one, not even after the first is known to be gone: so with Fast DDS 2.14. Those of a new client
     do.
 
-    :param node: node of the client.
     :param service: full name of the service.
-    :cvar kind: type of the service.
-    :cvar qos: its quality of service.
     :cvar in_flight: largest number of calls in flight.
     :cvar most: poses of a call, at most.
     :cvar stall: time without an answer that is longer than servers work on their calls [s].
-    :ivar client: the client of the service.
     :ivar lock: held while a request is made and sent, as the next one is made of the same parts.
     :ivar renewed: when the client was last replaced [s]; calls sent before get no response.
     :ivar stuck: whether the client is to be replaced.
@@ -189,6 +185,5 @@ def _checked(answers: BlockAnswers) -> BlockAnswers:
 
 
 def _alike(rows: np.ndarray, code: int, message: str) -> BlockAnswers:
-    """Return the same answer to each pose of a block."""
     codes = np.full(len(rows), code or ErrorCode.FAILURE)
     return BlockAnswers(rows, codes, [message] * len(rows), (), np.empty((0, 0)))

@@ -67,10 +67,7 @@ class Course:
     """
     Course of a batch. Thread-safe.
 
-    :param batch: where the answers go.
-    :param question: the batch request.
     :param choices: the services that may be asked, the preferred one first.
-    :param node: node of the client.
     :param patience: time for a server to come, to come back, or to answer a call [s]; each
         further try of a call has twice the time.
     :param timeout: time after which poses without an answer are given up [s].
@@ -274,7 +271,6 @@ class IkClient:
         for answer in batch: ...                # in order, as they come
         batch.result().q[batch.success]         # (k, m)
 
-    :param node: the node.
     :param patience: time for a server to come, to come back, or to answer a call [s]; a call is
         tried three times, each further time with twice the patience.
     :raises ArgumentError: the patience is not positive.

@@ -46,7 +46,6 @@ class ThreadSafeActionClient(ActionClient):
     :param group: the callbacks' group; None for the node's.
     :param on_goal: called with the identifier of each goal before it is sent, and True; and of one
         that is abandoned, and False.
-    :ivar name: name of the action.
     """
 
     def __init__(
@@ -89,11 +88,7 @@ class ThreadSafeActionClient(ActionClient):
             return super()._get_result_async(goal_handle)
 
     async def execute(self, taken_data: Any) -> None:  # noqa: ANN401 - rclpy has no type for it
-        """
-        Take answers, results and feedback.
-
-        :param taken_data: the received data.
-        """
+        """Take answers, results and feedback."""
         with self._noting:
             await super().execute(taken_data)
         for state in taken_data['status'].status_list if 'status' in taken_data else ():
@@ -256,8 +251,6 @@ class DeferredActionServer(ActionServer):
         Do nothing, so that the thread that ends a goal sends its result, too.
 
         rclpy would leave that to the executor, which may be shut down before.
-
-        :param future: future result of a goal.
         """
 
     def remove_future(self, future: Future) -> None:

@@ -75,7 +75,6 @@ class TfFrames:
         The root link is asked for first. If it has no transform to the frame, or only one that is
         too old, the other links are, such as the hand that carries a camera: the freshest counts.
 
-        :param frame: name of the frame.
         :returns: a link, and (4, 4) T_link_frame [m].
         :raises NoTransformError: no transforms connect the frame with the robot.
         :raises RequestError: FRAME_TRANSFORM_FAILURE, when they do, but are too old.

@@ -175,9 +175,7 @@ class DemoClient:
 
     :param base_link: frame of all poses.
     :param check: called repeatedly while it waits for an answer; may raise to give up.
-    :ivar plans: client of motion plans.
     :ivar plan_fault: why the node plans no motions; None while that is not known.
-    :ivar take_over: why the demo has to yield to others.
     """
 
     def __init__(self, base_link: str, tip_link: str, check: Callable[[], None]) -> None:

@@ -257,7 +257,6 @@ class ArmMarkerPublisher:
 
 
 def _scene(following: FollowerInterface) -> MarkerScene:
-    """Return the scene of an arm without a target or a trail."""
     chain = following.measured.arm.chain
     return MarkerScene(chain.base_link, chain.arrays.reach)
 

@@ -51,11 +51,7 @@ _THINNEST = 1e-6  # size of a plate: viewers refuse 0 [m]
 
 @dataclass
 class TriangleBudget:
-    """
-    Number of triangles that an array of markers may still hold.
-
-    :ivar left: remaining number.
-    """
+    """Number of triangles that an array of markers may still hold."""
 
     left: int
 
@@ -162,10 +158,8 @@ class WorldScene:
     Contents of the markers.
 
     :ivar root_link: the robot's root link, whose frame the objects are in.
-    :ivar world: the objects.
     :ivar contacts: pairs of bodies in contact.
     :ivar links: shapes of the links in contact.
-    :ivar remarks: for the viewer.
     """
 
     root_link: str
@@ -275,7 +269,6 @@ def _place(scene: WorldScene, body: str) -> tuple[str, np.ndarray]:
 
 
 def _remarks(root_link: str, remarks: Sequence[str], stamp: Time) -> Iterator[Marker]:
-    """Yield a text for each remark, below the robot's root."""
     for number, remark in enumerate(remarks):
         marker = _marker(root_link, REMARKS, number, stamp)
         marker.color = color_message(_REMARK_COLOR, 1.0)

@@ -143,11 +143,7 @@ class ArmMotion:
     :param ticking: makes the ticks of several nodes; None for a thread of its own.
     :param watching: likewise makes the calls of what observes.
     :ivar followers: the followers of the arm; None before there is one.
-    :ivar commands: publisher of the commands.
-    :ivar clock: the motion clock.
-    :ivar ticker: makes the ticks.
     :ivar stops: services and a topic that stop the arm.
-    :ivar targets: topics of targets.
     :ivar state_group: callback group of the joint states.
     :ivar ticks: called in every tick, after that of the followers.
     :ivar watches: called ten times a second.

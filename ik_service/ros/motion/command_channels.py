@@ -61,7 +61,6 @@ class CommandedGroup:
 
     :ivar names: names of the group's joints.
     :ivar joints: commands of the controller's joints, those of the group among them.
-    :ivar measured: measured state of the arm.
     :ivar clock: the motion clock, by which messages are stamped.
     """
 
@@ -216,7 +215,6 @@ class PositionChannel(CommandChannel):
     def _admit(
         self, command: FollowerCommand, follower: TargetFollower, now: float
     ) -> FollowerCommand:
-        """Return a command as the gate lets it pass."""
         gate, period, joints = self._gate, follower.period, self._indices
         at = self._times.moment(now, period, command.begins)
         if command.begins:

@@ -66,7 +66,6 @@ class _Sent:
     """
     Own command; one that a namesake sends may be the same to the bit.
 
-    :ivar digest: hash of the message.
     :ivar at: when it was sent, on the monotonic clock [s].
     :ivar begun: when it was handed to the middleware [ns].
     :ivar ended: when the middleware had taken it [ns].
@@ -96,7 +95,6 @@ class _Stream:
     :ivar began: when the first of them was sent, by the sender's clock [ns].
     :ivar since: the same on the monotonic clock, as far as is known [s].
     :ivar at: when the last of them was sent, likewise [s].
-    :ivar count: number of them.
     """
 
     began: int = 0
@@ -270,7 +268,6 @@ class CommandMonitor(OtherCommanders):
             return ours.is_recent() and ours.began <= foreign.began and both <= _PATIENCE
 
     def _on_command(self, serialized: bytes, info: Mapping[str, int]) -> None:
-        """Note a command that somebody else has taken from the queue."""
         self._take([(serialized, info)])
 
     def _take(self, commands: Iterable[tuple[bytes, Mapping[str, int]]]) -> None:
@@ -319,7 +316,6 @@ class CommandPublisher:
     :param watch: notes stalled calls; None for nothing.
     :param action: full name of a controller's action that moves the arm, too; empty for none.
     :raises OptionError: a joint is named twice.
-    :ivar monitor: monitor of other publishers of commands.
     :ivar clock: the motion clock; commands are stamped by it.
     """
 

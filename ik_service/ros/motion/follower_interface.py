@@ -40,17 +40,8 @@ class FollowerInterface:
     Follower of one planning group behind its topics. Safe to share between threads.
 
     :param group: the group; it has one tip.
-    :param output: publisher of its commands.
-    :param frames: frames besides the links of the robot.
-    :param collisions: the known world, and the checker of collisions with it.
     :param sharing: the followers of the arm; those that share joints exclude each other.
     :ivar label: what it does, in words, for logs.
-    :ivar states: the intake of joint states.
-    :ivar measured: the measured state of the arm.
-    :ivar topic: name of the topic of its targets.
-    :ivar clock: the motion clock.
-    :ivar monitor: monitor of others that command the arm.
-    :ivar ignored_targets: log of the targets that were ignored.
     :ivar last_solve: the solve for the last target that was not; None before there was one.
     :ivar stopped: whether all targets are refused, as the robot is being replaced.
     """

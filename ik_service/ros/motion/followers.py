@@ -45,8 +45,6 @@ class FollowingReport:
     """
     Reports of the follower of one planning group.
 
-    :param following: the follower.
-    :param output: the publisher of its commands.
     :param state_publishers: returns the names of the nodes that publish joint states.
     """
 
@@ -85,7 +83,6 @@ class FollowingReport:
             self._unmatched.report(unmatched)
 
     def _log_commanders(self) -> None:
-        """Log who else commands the arm, or may."""
         label, monitor = self._following.label, self._following.monitor
         others = monitor.others()
         if monitor.has_namesake():
@@ -188,16 +185,9 @@ class Followers:
 
     Of groups that share joints only one moves at a time. Safe to share between threads.
 
-    :param output: publisher of the commands.
-    :param frames: frames besides the links of the robot.
-    :param collisions: the known world, and the checker of collisions with it.
     :param state_publishers: returns the names of the nodes that publish joint states.
-    :ivar measured: the measured state.
-    :ivar states: intake of the joint states.
-    :ivar clock: the motion clock.
     :ivar default: follower of the default group.
     :ivar others: followers of the other groups by name.
-    :ivar reports: the reports of each.
     """
 
     def __init__(

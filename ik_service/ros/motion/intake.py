@@ -120,10 +120,7 @@ class JointStateIntake:
     """
     Intake of joint states into the measured state of an arm.
 
-    :param clock: the motion clock.
-    :ivar measured: the measured state.
     :ivar stamps: converter of the stamps, with the faults that it has noticed.
-    :ivar ignored: log of the joint states that were ignored.
     :ivar strangers: names in joint states that are no joints of the robot.
     """
 
@@ -202,8 +199,6 @@ class TargetIntake:
     Intake of the poses and velocities of the target of one group.
 
     :param measured: the measured state of the arm, for frames that move with it.
-    :param clock: the motion clock.
-    :param frames: frames besides the links of the robot.
     """
 
     def __init__(

@@ -238,7 +238,6 @@ class TrajectoryChannel(CommandChannel):
         return self._blended(now) if self.busy else None
 
     def _blended(self, now: float) -> object:
-        """Return the message of the newest window, for a controller that blends."""
         self._joints.mark_sent()
         return self._message(self._joints.blended.sent(now))
 

@@ -197,7 +197,6 @@ def announce(
 
 
 def _log_remarks(log: RcutilsLogger, remarks: Sequence[str]) -> None:
-    """Log the unused parts of the robot's description."""
     for remark in remarks[:_MOST_REMARKS]:
         log.warning(f'robot description: {remark}')
     if len(remarks) > _MOST_REMARKS:

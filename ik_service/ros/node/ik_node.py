@@ -80,8 +80,6 @@ class IkNode(NodeWithActions):
     executor of its own, add it there and use :meth:`commanding`. It changes nothing else in the
     process: no signal handlers, interpreter settings or environment.
 
-    :ivar parameters: its parameters.
-    :ivar collisions: the known world, and the checker of collisions.
     :param transforms: transforms of tf that several nodes share; None to listen to tf itself.
     :param shared: threads that several nodes share; None for its own.
     :param built_in: which of its own capabilities it has: trajectories, servoing, the known world.
@@ -159,7 +157,6 @@ class IkNode(NodeWithActions):
         )
 
     def _make_services(self, built_in: Sequence[MakeCapability]) -> None:
-        """Make the handlers of the services, and the capabilities with theirs."""
         self._arm_services = Services(
             self,
             self.parameters,
@@ -347,7 +344,6 @@ class IkNode(NodeWithActions):
             raise OptionError(USE_SIM_TIME, reason)
 
     def _check_capabilities(self, arm: Arm) -> None:
-        """Refuse, by an exception, an arm that does not go with the parameters of capabilities."""
         for capability in self._capabilities:
             capability.check(arm)
 

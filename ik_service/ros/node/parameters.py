@@ -170,7 +170,6 @@ class NodeParameters:
     def _changed(
         self, changed: Mapping[str, object]
     ) -> tuple[ParameterValues, SolverSettings, FollowerSettings]:
-        """Return values and settings after a change."""
         values = self._values.replaced(changed)
         for name, value in changed.items():
             if name in self._specs:
@@ -197,7 +196,6 @@ def _solver_settings(values: ParameterValues) -> SolverSettings:
 
 
 def _field_value(spec: ParameterSpec, value: object) -> object:
-    """Return the value of the field that a parameter stands for."""
     if value == spec.none:
         return None
     return parse_numbers(str(value), spec.field) if spec.numbers else value

@@ -50,7 +50,6 @@ class RobotDescriptions:
     give. When parameters that shape the arm change, it is built again from the descriptions in
     use, which are not read again.
 
-    :param loader: builds the arms.
     :param checks: called with an arm before it is used; refuse it by an exception.
     :raises OptionError: the arguments for xacro cannot be read.
     """
@@ -175,7 +174,6 @@ class RobotDescriptions:
         return arm
 
     def _publish(self, robot: Robot) -> None:
-        """Publish the descriptions from parameters, for clients that subscribe to them."""
         for topic, publisher in self._publishers.items():
             text = whole_urdf(robot) if topic == _URDF_TOPIC else robot.semantics.text
             publisher.publish(String(data=text))

@@ -53,7 +53,6 @@ class Services:
     at work.
 
     :param parameters: its parameters, of which the solver and the limits of the motion count.
-    :param frames: frames besides the links of the robot.
     :param on_error: called with an unexpected exception.
     :param on_offered: called with the name of a service that is offered later than the others.
     :param compiled: compiles kernels for some requests, as ``Compiler.prepare``.
@@ -61,9 +60,6 @@ class Services:
     :ivar path_group: that of ``compute_cartesian_path``, which may take seconds.
     :ivar batch_group: that of ``compute_ik_batch`` and ``compute_ik_all``, likewise.
     :ivar capability_group: that of services of capabilities, likewise.
-    :ivar ik: handler of ``compute_ik``.
-    :ivar batches: handler of ``compute_ik_batch``.
-    :ivar paths: handler of ``compute_cartesian_path``.
     """
 
     def __init__(

@@ -69,7 +69,6 @@ class MappingSpec:
     Specification of a parameter that holds a mapping.
 
     :ivar name: its name, which is also the prefix of the nested parameters.
-    :ivar fields: the fields of its entries.
     """
 
     name: str
@@ -193,7 +192,6 @@ def _refuse_doubles(node: yaml.Node | None, where: str) -> None:
 
 
 def _pairs(value: object, where: str) -> Iterator[tuple[str, object]]:
-    """Yield names and values of a mapping."""
     if not isinstance(value, Mapping):
         raise OptionError(where, f'has to be a mapping such as {{a: …}}, not {safe_repr(value)}')
     for name, inner in value.items():

@@ -206,6 +206,5 @@ def _refuse_unknown(node: Node) -> None:
 
 
 def _given(node: Node) -> dict[str, Parameter]:
-    """Return the parameters that the command line and files give to a node."""
     # rclpy offers no public access to them.
     return getattr(node, '_parameter_overrides', {})

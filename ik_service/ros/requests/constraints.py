@@ -84,7 +84,6 @@ def checked_constraints(
 
 
 def _interval(constraint: JointConstraint, robot: RobotModel, field: str) -> tuple[float, float]:
-    """Return the lowest and highest position that a constraint allows."""
     name = constraint.joint_name
     joint = robot.joints.get(name)
     if joint is None or not joint.movable:
@@ -130,7 +129,6 @@ def _nothing_left(
     allowed: tuple[float, float],
     before: tuple[float, float],
 ) -> UnmetConstraintError:
-    """Return the error for a constraint that leaves a joint no position."""
     alone = before == (chain.lower[i], chain.upper[i])
     return UnmetConstraintError(
         f'joint_constraints[{number}] allows {allowed[0]:g} … {allowed[1]:g} for joint '
@@ -271,7 +269,6 @@ def goal_at(T: np.ndarray, frame: str, link: str, distance: float, angle: float)
     Return the goal of a link's pose.
 
     :param T: (4, 4) T_frame_link [m].
-    :param frame: frame of the pose.
     :param distance: tolerance of the position [m].
     :param angle: tolerance of the orientation, about each axis [rad].
     """

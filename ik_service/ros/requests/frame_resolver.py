@@ -25,7 +25,6 @@ class FrameResolver:
 
     :param seed: (m,) full posture that the request starts from [rad] or [m], with its mimic
         joints where they belong.
-    :param frames: frames besides the links of the robot.
     :param virtual: as for :meth:`Frames.locate`.
     :ivar notes: remarks for the client about frames that are not measured.
     """
@@ -63,7 +62,6 @@ class FrameResolver:
         Return the pose of a frame in the frame of a base link.
 
         :param base_link: the base link of the chain; this and the frame as for :meth:`in_base`.
-        :param frame_id: the frame.
         :returns: (4, 4) T_base_frame [m]; None for the base itself.
         :raises RequestError: FRAME_TRANSFORM_FAILURE, naming the frame.
         """

@@ -147,7 +147,6 @@ def held_with(
     An object of the request counts before one of the same name that is known. Where it is given
     in the frame of a link, that link stands as in the request.
 
-    :param frames: frames besides the links of the robot.
     :raises RequestError: INVALID_ROBOT_STATE for an object or a position that is faulty.
     """
     attached = state.attached_collision_objects
@@ -218,7 +217,6 @@ def joints_of(goals: Sequence[PoseGoal], arm: Arm, group: ArmGroup) -> set[str]:
 
 
 def _link_of(goal: PoseGoal, group: ArmGroup) -> str:
-    """Return the link that a pose places."""
     if goal.link:
         if goal.link not in group.links:
             raise invalid_link(
@@ -252,7 +250,6 @@ def _moves_apart(frame: str, link: str, others: Sequence[str], arm: Arm, group: 
 
 
 def _joints(arm: Arm, base_link: str, links: Sequence[str]) -> set[str]:
-    """Return the joints between the base and some links."""
     return {
         joint.name
         for link in links

@@ -39,7 +39,6 @@ class SolveRecord(NamedTuple):
     :ivar stamp: ROS time at its end.
     :ivar source: its origin: ``compute_ik`` or ``target_pose``.
     :ivar solver: name of the method.
-    :ivar result: the solver's result.
     """
 
     stamp: Time
@@ -59,8 +58,6 @@ class ServiceContext:
     Parts of a node that the handler of a service works with.
 
     :ivar clock: fills in the stamps of answers.
-    :ivar frames: frames besides the links of the robot.
-    :ivar collisions: the known world, and the checker of collisions.
     :ivar on_error: called with an unexpected exception.
     :ivar on_refused: called with the reason why a request could not be answered as it stood.
     """
@@ -127,12 +124,10 @@ class ServiceHandler:
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
 
-    :param context: the parts of the node.
     :cvar background: work that takes long, in a word: it is done in threads of its own, which
         yield to those that move the arm; empty for none.
     :ivar measured: the measured state, and with it the arm, that requests are answered for; None
         before there is one.
-    :ivar statistics: outcomes of the requests.
     """
 
     background = ''
@@ -172,7 +167,6 @@ class ServiceHandler:
         """
         Return the collision tests of a request, with the other joints as in the answer, and notes.
 
-        :param state: the robot state of the request.
         :param chosen: the joints that the request moves.
         :param posture: (m,) full posture of the start [rad] or [m].
         :raises RequestError: COLLISION_CHECKING_UNAVAILABLE, or INVALID_ROBOT_STATE.
@@ -312,7 +306,6 @@ def resolver_of(
 
     :param state: the robot state of the request, which :func:`start_posture` has accepted.
     :param posture: (m,) the posture that it returned.
-    :param frames: frames besides the links of the robot.
     """
     virtual: dict[str, np.ndarray] = {}
     if state.multi_dof_joint_state.joint_names:

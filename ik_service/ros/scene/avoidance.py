@@ -81,7 +81,6 @@ def avoidance(
     their place where joints are given and ``is_diff`` is false.
 
     :param posture: (m,) full posture of the request [rad] or [m].
-    :param frames: frames besides the links.
     :param field: name of the state in the request, for messages.
     :raises RequestError: COLLISION_CHECKING_UNAVAILABLE where checks are required and there are
         none; INVALID_ROBOT_STATE for an attached object that is faulty.

@@ -54,7 +54,6 @@ class CollisionWorld:
     :param measured: returns the measured state; None while there is no arm.
     :param required: returns whether all of the robot has to be checked, or nothing counts as
         checked.
-    :ivar known: the objects.
     """
 
     def __init__(

@@ -108,7 +108,6 @@ class Frames:
         return link, T_link_foot @ T_foot_frame
 
     def _beyond(self, arm: Arm, frame: str) -> tuple[str, np.ndarray]:
-        """Locate a frame that is neither a link nor registered."""
         fixed = self.fixed.get(frame)
         if fixed is None and frame in virtual_frames(arm.robot):
             fixed = np.eye(4)
@@ -137,7 +136,6 @@ class Frames:
 def _checked(
     frames: Mapping[str, tuple[str, np.ndarray]], name: str, parent: str, T: np.ndarray
 ) -> tuple[str, np.ndarray]:
-    """Return parent and pose of a new frame."""
     T_parent_frame = np.array(T, dtype=np.float64)
     if not 0 < len(name) <= _LONGEST_FRAME or name.startswith('/'):
         raise ArgumentError('name', f'{quote(name)} is not a valid frame name')

@@ -28,7 +28,6 @@ class Placing:
 
     :param arm: the arm; None before there is one, when only the root link's frame is known.
     :param posture: (m,) its full posture [rad] or [m]; joints that mimic others follow them.
-    :param frames: frames besides the links.
     """
 
     def __init__(self, arm: Arm | None, posture: np.ndarray, frames: Frames) -> None:
@@ -106,7 +105,6 @@ def changed_world(world: World, message: CollisionObject, placing: Placing) -> W
     """
     Return the world that a message of ``collision_object`` makes of another.
 
-    :param placing: where frames are.
     :raises IkServiceError: the message is faulty, or does not go with the world.
     """
     operation, name = operation_of(message), message.id
@@ -133,7 +131,6 @@ def attached_world(world: World, message: AttachedCollisionObject, placing: Plac
     Return the world that a message of ``attached_collision_object`` makes of another.
 
     :param message: the message; of an object without shapes, one of the world is attached.
-    :param placing: where frames and links are.
     :raises IkServiceError: the message is faulty, or does not go with the world.
     """
     operation, name = operation_of(message.object), message.object.id
@@ -195,7 +192,6 @@ def _moved(world: World, message: CollisionObject, placing: Placing) -> World:
 def _appended(
     old: AttachedObject, message: AttachedCollisionObject, placing: Placing
 ) -> AttachedObject:
-    """Return an attached object with the shapes and touch links of a message as well."""
     if message.link_name != old.link:
         raise ArgumentError(
             'link_name',

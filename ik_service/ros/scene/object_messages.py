@@ -223,7 +223,6 @@ def _triangles(triangles: np.ndarray | Sequence[MeshTriangle]) -> np.ndarray:
 
 
 def _shape_poses(message: CollisionObject) -> list[tuple[str, Pose]]:
-    """Return the poses of the shapes, each with its field."""
     return [
         (f'{kind}_poses[{number}]', pose)
         for kind in _KINDS

@@ -254,7 +254,6 @@ def _check_octomap(world: PlanningSceneWorld) -> None:
 
 @contextmanager
 def _naming(field: str) -> Iterator[None]:
-    """Name the field at fault in an error."""
     try:
         yield
     except IkServiceError as error:

@@ -48,11 +48,9 @@ class KnownScene:
     """
     Known scene at one moment.
 
-    :ivar measured: the measured state of the arm.
     :ivar world: the objects, and the pairs that may touch.
     :ivar records: further data of the objects, by name.
     :ivar settings: other settings of the scene.
-    :ivar checker: the checker of the arm; None where there is none.
     """
 
     measured: MeasuredState

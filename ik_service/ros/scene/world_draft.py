@@ -111,7 +111,6 @@ class WorldDraft:
     :ivar frames: frames of requests, a draft of them: one message may name the frames of those
         before it.
     :ivar measured: the measured state; None before there is an arm.
-    :ivar placing: where frames are.
     """
 
     def __init__(
@@ -274,7 +273,6 @@ def attached_subframes(
 def _subframes(
     message: CollisionObject, old: Mapping[str, np.ndarray]
 ) -> Mapping[str, np.ndarray]:
-    """Return the subframes of an object after a message that does not remove it."""
     operation = operation_of(message)
     if operation == MOVE:
         return old

@@ -149,7 +149,6 @@ def path_start(
     """
     Return the start of a path: the measured state, overlaid by that of the request.
 
-    :param frames: frames besides the links of the robot.
     :param ignored: whether joint limits are ignored; else the start is brought inside them.
     :raises RequestError: INVALID_ROBOT_STATE, naming the fault.
     """

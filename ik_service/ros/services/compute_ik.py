@@ -102,7 +102,6 @@ class ChainStart(NamedTuple):
     """
     Start of the solves of one chain.
 
-    :ivar group: the planning group.
     :ivar chosen: the chain to the link, with its solver.
     :ivar posture: (m,) full posture of the start [rad] or [m].
     :ivar given: indices of the joints that the request gives.
@@ -137,7 +136,6 @@ def chain_start(
     """
     Return the start of a request's solves.
 
-    :param frames: frames besides the links of the robot.
     :raises RequestError: INVALID_LINK_NAME, or INVALID_ROBOT_STATE.
     """
     check_whole([goal], settings)
@@ -193,7 +191,6 @@ class IkHandler(ServiceHandler):
     """
     Handler of ``compute_ik``, which answers as MoveIt does, but with reasons.
 
-    :param settings: name and options of the solver.
     :ivar settings: may be replaced at any time.
     :ivar trees: compilation for requests with several poses or tolerances.
     """
@@ -269,7 +266,6 @@ class IkHandler(ServiceHandler):
         group: ArmGroup,
         measured: MeasuredState,
     ) -> SolvedRequest:
-        """Answer a request with several poses, or with constraints on links."""
         check_whole(goals, self.settings)
         arm = measured.arm
         posture, given = start_posture(measured, request.robot_state, group.indices)
@@ -338,7 +334,6 @@ def places_links(request: PositionIKRequest, goals: list[PoseGoal], group: ArmGr
 
 
 def _notes(goals: list[PoseGoal], seconds: float, others: list[str]) -> str:
-    """Return remarks for the client: values that are normalised or cut, and others."""
     notes = [note for goal in goals for note in goal.notes()]
     if seconds > LONGEST_TIMEOUT:
         notes.append(f'the timeout of {seconds:g} s is cut to {LONGEST_TIMEOUT:g} s')

@@ -259,7 +259,6 @@ class BatchHandler(ServiceHandler):
     Handler of ``compute_ik_batch``, which answers every pose as ``compute_ik`` does.
 
     :param ik: handler of ``compute_ik``, with whose settings and world it solves.
-    :ivar preparation: compilation of the kernels.
     """
 
     background = 'batches'
@@ -345,7 +344,6 @@ class BatchHandler(ServiceHandler):
         measured: MeasuredState,
         answers: BatchAnswers,
     ) -> None:
-        """Answer a pose by the handler of single requests."""
         batch.seed(row)
         try:
             outcome = self._ik.outcome(batch.question, measured, batch.goals(row, common))

@@ -41,7 +41,6 @@ class MovedPoint:
     """
     Point that a request moves, and the joints that do it.
 
-    :ivar group: the planning group.
     :ivar name: the link, or the attached object.
     :ivar T_link_point: (4, 4) the point in the frame of its link [m].
     :ivar prepared: chain to the link, with its solver.

@@ -160,7 +160,6 @@ class SimParameters:
 
     :param apply: called with changed faults before they are accepted; raising an
         :class:`~ik_service.exceptions.IkServiceError` refuses them, with the reason.
-    :ivar faults: faults that are injected.
     :ivar initial_positions: where joints start [rad] or [m], by name.
     :raises IkServiceError: a parameter has a value that it cannot have.
     """

@@ -182,7 +182,6 @@ class Graph:
         """
         Send a goal to an action, and wait for its result; Ctrl-C cancels it.
 
-        :param feedback: whether to print the feedback.
         :raises ValueTextError: the type or the goal is none.
         :raises CallFailedError: the goal is rejected.
         """
@@ -277,7 +276,6 @@ class Graph:
         return {f'{space.rstrip("/")}/{n}': (n, space) for n, space in nodes if n != own}
 
     def _names(self, what: str) -> list[tuple[str, list[str]]]:
-        """Return names and types of topics, services or actions."""
         if what == 'action':
             return get_action_names_and_types(self._node)
         if what == 'topic':
@@ -333,7 +331,6 @@ class Graph:
         return list(found or ())
 
     def _of_node(self, node: str, kind: type, service: str, request: object) -> Any:  # noqa: ANN401
-        """Return the answer of a node's service for parameters."""
         client: Client = self._node.create_client(kind, f'{node}/{service}')
         end = time.monotonic() + _DISCOVERY
         self._until(lambda: client.service_is_ready() or time.monotonic() > end)

@@ -150,7 +150,6 @@ def target_marker(
 
     It has no stamp: so viewers keep it in its frame, and send its poses in that frame.
 
-    :param frame_id: frame of the pose.
     :param size: size of the rings [m].
     """
     marker = InteractiveMarker(name=MARKER_NAME, description=description, scale=size, pose=pose)
@@ -304,7 +303,6 @@ class TargetMarkerNode(Node):
     def _ask_for_tip(
         self, links: tuple[str, str], then: Callable[[tuple[str, str], Pose], None]
     ) -> None:
-        """Ask for the pose of the tip, and call a function with it."""
         if not self._fk.service_is_ready():
             return
         base_link, tip_link = links
@@ -340,7 +338,6 @@ class TargetMarkerNode(Node):
     # The marker
 
     def _begin(self, links: tuple[str, str], pose: Pose) -> None:
-        """Show the marker at the tip of another arm."""
         self._links = links
         self._pose = self._home = pose
         self.get_logger().info(f'ready: the marker is at {links[1]}, in the frame {links[0]}')
@@ -397,7 +394,6 @@ class TargetMarkerNode(Node):
         return pose_from_matrix(matrix_from_pose(feedback.pose, 'pose'))
 
     def _execute(self, command: str) -> None:
-        """Execute the command of an entry of the menu."""
         if command == HOME:
             self._move(self._home)
             self._publish(self._links[0], self._home)
