@@ -99,18 +99,13 @@ def _run(
         print(f'{name}: {error}{more}', file=sys.stderr)
         return max(failure, error.exit_code)
     except OSError as error:
-        _drop_output()
+        with suppress(OSError, AttributeError):  # it is closed; else Python reports it once more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # the reader of the output has gone
             return _BROKEN_PIPE
         print(f'{name}: {error}', file=sys.stderr)
         return failure
     return code
-
-
-def _drop_output() -> None:
-    """Let Python not report when it exits, once more, that the output cannot be written."""
-    with suppress(OSError, AttributeError):  # it is closed
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 ik_conformance = partial(_run, 'ik_conformance', 'ik_service.extras.conformance.main', failure=2)

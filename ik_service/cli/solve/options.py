@@ -114,7 +114,7 @@ def _value(name: str, text: str) -> object:
     for read, _ in readers:
         try:
             return read(text)
-        except ValueError:
+        except (KeyError, ValueError):
             continue
     wanted = ' or '.join(description for _, description in readers)
     raise OptionError(name, f'has to be {wanted}, not {text!r}')
@@ -129,21 +129,14 @@ def _kinds(hint: object) -> set[object]:
     return {kind}
 
 
-def _truth(text: str) -> bool:
-    if text.lower() not in _TRUTH:
-        raise ValueError(text)
-    return _TRUTH[text.lower()]
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(float(word) for word in text.replace(',', ' ').split())
-
-
 _READERS: dict[object, tuple[Callable[[str], object], str]] = {
-    bool: (_truth, 'true or false'),
+    bool: (lambda text: _TRUTH[text.lower()], 'true or false'),
     int: (int, 'a whole number'),
     float: (float, 'a number'),
-    tuple: (_numbers, 'numbers with commas between them'),
+    tuple: (
+        lambda text: tuple(map(float, text.replace(',', ' ').split())),
+        'numbers with commas between them',
+    ),
     Path: (Path, 'a path'),
     str: (str, 'text'),
 }

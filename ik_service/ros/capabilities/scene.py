@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+import operator
 import time
 
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene
@@ -109,26 +110,19 @@ class MonitoredScenePublisher:
         known = self._collisions.known
         present = measured.arm, known.world, known.settings
         posture = measured.posture().tobytes()
-        if len(self._sent) == len(present) and all(
-            a is b for a, b in zip(self._sent, present, strict=True)
-        ):
-            if posture == self._posture:
-                return
-            self._publish(measured, whole=False)
-        else:
-            self._publish(measured, whole=True)
-        self._sent, self._posture = present, posture
-        self._next = began + (time.monotonic() - began) / _SHARE
-
-    def _publish(self, measured: MeasuredState, whole: bool) -> None:
+        same = len(self._sent) == len(present) and all(map(operator.is_, self._sent, present))
+        if same and posture == self._posture:
+            return
         scene = known_scene(self._collisions, measured)
         stamp = self._node.get_clock().now().to_msg()
-        if whole:
-            message = scene.message(ALL, stamp)
-        else:
+        if same:
             message = PlanningScene(is_diff=True, robot_state=scene.state(stamp, attached=False))
             message.robot_state.is_diff = True
+        else:
+            message = scene.message(ALL, stamp)
         self.publisher.publish(message)
+        self._sent, self._posture = present, posture
+        self._next = began + (time.monotonic() - began) / _SHARE
 
 
 _DEPTH = 1000  # messages that may wait, as a scene is often published at once

@@ -304,7 +304,15 @@ class ServoInterface(Capability):
         command, note = kind.convert(message, following, settings)
         if note:
             self._notes.report(f'{kind.topic}: {note}', kind.topic)
-        self._give(servo, following, command, settings, until, asked_at)
+        goal = servo.goal
+        if goal is not None and goal.end is None:
+            goal.command(command, until)
+        elif not command.is_zero:  # a joystick at rest takes over from nothing
+            goal = ServoGoal(following.chain, settings)
+            goal.command(command, until)
+            goal.asked_at = asked_at
+            following.follow_goal(goal)
+            servo.goal = goal
 
     def _until(self, topic: str, stamp: Time, timeout: float, now: float) -> float:
         """
@@ -328,26 +336,6 @@ class ServoInterface(Capability):
         if age < -_AHEAD:
             raise ArgumentError('header.stamp', f'lies {-age:.3g} s in the future{_HINT}')
         return now + timeout - max(age, 0.0)
-
-    def _give(
-        self,
-        servo: _Servo,
-        following: FollowerInterface,
-        command: ServoCommand,
-        settings: ServoSettings,
-        until: float,
-        asked_at: float,
-    ) -> None:
-        """Give a command to the goal that is followed, or begin with one."""
-        goal = servo.goal
-        if goal is not None and goal.end is None:
-            goal.command(command, until)
-        elif not command.is_zero:  # a joystick at rest takes over from nothing
-            goal = ServoGoal(following.chain, settings)
-            goal.command(command, until)
-            goal.asked_at = asked_at
-            following.follow_goal(goal)
-            servo.goal = goal
 
     def _on_switch(
         self, request: ServoCommandType.Request, answer: ServoCommandType.Response

@@ -136,11 +136,7 @@ class GoalHandle(ServerGoalHandle):
         their order, but threads may process them in another one.
     """
 
-    def __init__(
-        self, server: ActionServer, info: GoalInfo, goal: object, asked_at: float
-    ) -> None:
-        super().__init__(server, info, goal)
-        self.asked_at = asked_at
+    asked_at: float
 
 
 class DeferredActionServer(ActionServer):
@@ -196,8 +192,9 @@ class DeferredActionServer(ActionServer):
         info = GoalInfo(goal_id=message.goal_id, stamp=self._node.get_clock().now().to_msg())
         with self._lock:
             new = not self._handle.goal_exists(info)
-            handle = GoalHandle(self, info, message.goal, asked_at) if new else None
+            handle = GoalHandle(self, info, message.goal) if new else None
         if handle is not None:
+            handle.asked_at = asked_at
             key = bytes(info.goal_id.uuid)
             self._goal_handles[key], self._result_futures[key] = handle, Future()
         answer = self._action_type.Impl.SendGoalService.Response

@@ -255,8 +255,15 @@ class Followers:
         """Take in ``joint_states`` that waited in the queue [s]; bad ones are ignored."""
         if self.states.take(message, waited):
             self.default.forward_state()
-            if self._others:
-                self._forward_to_others(self.clock.now())
+            if not self._others:
+                return
+            now = self.clock.now()
+            due = now - self._idle_measured_at >= _IDLE_PERIOD
+            if due:
+                self._idle_measured_at = now
+            for following in self._others:
+                if due or not following.idle:
+                    following.forward_state()
 
     def forward_state(self) -> None:
         """Give the measured joints to all followers whose joints are known."""
@@ -313,14 +320,6 @@ class Followers:
         else:
             self._jump_log.clear()
             self._stopping = self._stopping and any(following.active for following in self)
-
-    def _forward_to_others(self, now: float) -> None:
-        due = now - self._idle_measured_at >= _IDLE_PERIOD
-        if due:
-            self._idle_measured_at = now
-        for following in self._others:
-            if due or not following.idle:
-                following.forward_state()
 
     # Changes
 

@@ -8,7 +8,6 @@ import time
 from geometry_msgs.msg import PoseStamped, TwistStamped
 import numpy as np
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 
 from ik_service.arm.group import ArmGroup
 from ik_service.arm.measured_state import MeasuredState
@@ -23,7 +22,7 @@ from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.scene.frames import Frames
 from ik_service.solvers.result import IkResult
 
-_REMEMBERED_SETS = 64  # sets of joints
+_MOST_SETS = 64  # sets of joints that are remembered
 _CLOCK_STEP = 100_000_000  # difference of two clocks beyond which one of them was set [ns]
 
 _AHEAD = 0.3
@@ -89,7 +88,7 @@ class StampConverter:
                 f'the stamps run backwards, by {back:.3f} s' if back else 'the stamp stands still'
             )
             return False
-        if len(self._newest) >= _REMEMBERED_SETS:
+        if len(self._newest) >= _MOST_SETS:
             self._newest.clear()
         self._newest[names] = stamp
         return True
@@ -110,9 +109,7 @@ def queue_delay(info: Mapping[str, int]) -> float:
 _ELSEWHERE = 0.005
 """Distance from where a joint was with the same stamp, beyond which that is noted [rad] or [m]."""
 
-_MOST_SETS, _MOST_STRANGERS = 64, 200
-"""Sets of names that are remembered, and names that are no joints, at most."""
-
+_MOST_STRANGERS = 200  # names that are no joints, at most
 _MOST_NAMED = 3  # joints that a message names
 
 
@@ -226,7 +223,9 @@ class TargetIntake:
             T = self.frames().in_base(self._group.base_link, frame, T)
         arrived = self._clock.now() - waited
         known = abs(arrived - self._twist_at) <= _TWIST_TIMEOUT
-        at = self._times.time_of(self._stamp(message.header), arrived)
+        stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+        stamped = self._clock.moment_of(stamp) if stamp > 0 else None
+        at = self._times.time_of(stamped, arrived)
         return follower.set_target(T, at, self._twist if known else None, arrived, asked_at)
 
     def take_twist(self, message: TwistStamped, waited: float = 0.0) -> None:
@@ -260,8 +259,3 @@ class TargetIntake:
         """Return the frames of the robot as it is measured now, and of its surroundings."""
         posture = self._measured.arm.postures.complete(self._measured.posture())
         return FrameResolver(self._measured, posture, self._frames)
-
-    def _stamp(self, header: Header) -> float | None:
-        """Return the stamp of a message on the motion clock [s]; None without one."""
-        stamp = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
-        return self._clock.moment_of(stamp) if stamp > 0 else None

@@ -130,21 +130,19 @@ class ControllerVersion:
     def _ask(self, name: str, asked: _Asked) -> None:
         def answered(future: Future) -> None:
             answer = future.result()
-            if answer is not None and len(answer.values) == 2:
-                replaces, blending = map(parameter_value_to_python, answer.values)
-                asked.blends = replaces is True and blending is not None
-                self._remark(name, asked)
+            if answer is None or len(answer.values) != 2:
+                return
+            replaces, blending = map(parameter_value_to_python, answer.values)
+            asked.blends = replaces is True and blending is not None
+            if asked.blends and not self._said:
+                self._said = True
+                self._say(
+                    f'{name} blends trajectories: it executes the commands 60 to 120 ms later and '
+                    f'unevenly; its parameter {_REPLACES}: false makes it execute them as sent'
+                )
 
         request = GetParameters.Request(names=[_REPLACES, _BLENDS])
         asked.client.call_async(request).add_done_callback(answered)
-
-    def _remark(self, name: str, asked: _Asked) -> None:
-        if asked.blends and not self._said:
-            self._said = True
-            self._say(
-                f'{name} blends trajectories: it executes the commands 60 to 120 ms later and '
-                f'unevenly; its parameter {_REPLACES}: false makes it execute them as sent'
-            )
 
 
 _SECOND = 10**9  # [ns]

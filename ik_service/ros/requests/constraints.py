@@ -64,7 +64,12 @@ def constrained_chain(
             turns = _turns_to(chain, i, (low + high) / 2, positions[name])
             low, high = low + turns, high + turns
             if not max(lower[i], low) <= min(upper[i], high):
-                raise _nothing_left(number, chain, i, (low, high), (lower[i], upper[i]))
+                alone = (lower[i], upper[i]) == (chain.lower[i], chain.upper[i])
+                raise UnmetConstraintError(
+                    f'joint_constraints[{number}] allows {low:g} … {high:g} for joint '
+                    f'{chain.joint_names[i]!r}, but {"its limits" if alone else "others"} only '
+                    f'{lower[i]:g} … {upper[i]:g}'
+                )
             lower[i], upper[i] = max(lower[i], low), min(upper[i], high)
         else:
             own = constraint.joint_name
@@ -120,21 +125,6 @@ def _check_holds(joint: Joint, low: float, high: float, position: float) -> None
             f'joint {joint.name!r} is not moved by this chain, and its position {position:g} '
             f'is not within the {low:g} … {high:g} of its constraint'
         )
-
-
-def _nothing_left(
-    number: int,
-    chain: KinematicChain | KinematicTree,
-    i: int,
-    allowed: tuple[float, float],
-    before: tuple[float, float],
-) -> UnmetConstraintError:
-    alone = before == (chain.lower[i], chain.upper[i])
-    return UnmetConstraintError(
-        f'joint_constraints[{number}] allows {allowed[0]:g} … {allowed[1]:g} for joint '
-        f'{chain.joint_names[i]!r}, but {"its limits" if alone else "others"} only '
-        f'{before[0]:g} … {before[1]:g}'
-    )
 
 
 ToBase = Callable[[str, np.ndarray], np.ndarray]

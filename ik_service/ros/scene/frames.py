@@ -69,8 +69,18 @@ class Frames:
         for name in removed:
             self._registered.pop(name, None)
         for name, (parent, T_parent_frame) in added.items():
-            frames = self._registered
-            frames[name] = _checked(frames, name, parent.lstrip('/'), T_parent_frame)
+            frames, T, at = self._registered, np.array(T_parent_frame, float), parent.lstrip('/')
+            if not 0 < len(name) <= _LONGEST_FRAME or name.startswith('/'):
+                raise ArgumentError('name', f'{quote(name)} is not a valid frame name')
+            if T.shape != (4, 4) or not np.isfinite(T).all():
+                raise ArgumentError('T_parent_frame', 'has to be a finite (4, 4) matrix')
+            T.setflags(write=False)
+            frame = at, T
+            while at in frames and at != name:
+                at = frames[at][0]
+            if at == name:
+                raise ArgumentError('parent', f'frame {quote(name)} would lie above itself')
+            frames[name] = frame
 
     def foot(self, arm: Arm, frame: str) -> tuple[str, np.ndarray]:
         """
@@ -131,20 +141,3 @@ class Frames:
             ErrorCode.FRAME_TRANSFORM_FAILURE,
             f'{is_no_link}{meant(frame, [*arm.robot.links, *self._registered])}, and {reason}',
         )
-
-
-def _checked(
-    frames: Mapping[str, tuple[str, np.ndarray]], name: str, parent: str, T: np.ndarray
-) -> tuple[str, np.ndarray]:
-    T_parent_frame = np.array(T, dtype=np.float64)
-    if not 0 < len(name) <= _LONGEST_FRAME or name.startswith('/'):
-        raise ArgumentError('name', f'{quote(name)} is not a valid frame name')
-    if T_parent_frame.shape != (4, 4) or not np.isfinite(T_parent_frame).all():
-        raise ArgumentError('T_parent_frame', 'has to be a finite (4, 4) matrix')
-    T_parent_frame.setflags(write=False)
-    at = parent
-    while at in frames and at != name:
-        at = frames[at][0]
-    if at == name:
-        raise ArgumentError('parent', f'frame {quote(name)} would lie above itself')
-    return parent, T_parent_frame

@@ -143,12 +143,7 @@ class KnownWorld:
             self._lock.release()
 
     def held(self, name: str) -> tuple[str, np.ndarray] | None:
-        """
-        Return on which link an attached object, or a subframe of one, is, and its pose there.
-
-        :param name: name of the object, or ``object/subframe``.
-        :returns: the link and (4, 4) T_link_frame [m]; None where nothing of that name is held.
-        """
+        """Return where an attached object or a subframe of one is held; see :func:`find_held`."""
         return find_held(name, self.world, self.subframes)
 
     def subframes(self, name: str) -> Mapping[str, np.ndarray]:

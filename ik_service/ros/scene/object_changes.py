@@ -109,7 +109,10 @@ def changed_world(world: World, message: CollisionObject, placing: Placing) -> W
     """
     operation, name = operation_of(message), message.id
     if operation == REMOVE:
-        return _removed(world, name)
+        if not name:
+            return world.with_all({}, world.attached)
+        _check_detached(world, name, 'REMOVE')
+        return world.without(name)
     if operation == MOVE:
         return _moved(world, message, placing)
     if operation == APPEND and name in world.objects:
@@ -158,13 +161,6 @@ def attached_world(world: World, message: AttachedCollisionObject, placing: Plac
     return world.with_attached(
         AttachedObject(name, body, message.link_name, message.touch_links, pose)
     )
-
-
-def _removed(world: World, name: str) -> World:
-    if not name:
-        return world.with_all({}, world.attached)
-    _check_detached(world, name, 'REMOVE')
-    return world.without(name)
 
 
 def _check_detached(world: World, name: str, operation: str) -> None:
