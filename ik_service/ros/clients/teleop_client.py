@@ -60,9 +60,8 @@ class TeleopClient:
         self._unanswered_since = float('inf')  # first command after the last status [s]
         node.create_subscription(ServoStatus, 'status', self._on_status, 10)
         if on_joystick is not None:
-            node.create_subscription(
-                Joy, 'joy', lambda joy: on_joystick(joy.axes, joy.buttons), qos_profile_sensor_data
-            )
+            self._on_joystick = on_joystick
+            node.create_subscription(Joy, 'joy', self._on_joy, qos_profile_sensor_data)
         self._urdf: Client | None = node.create_client(GetGroupUrdf, 'get_urdf')
         self._listeners: list[Client] | None = None
         self._linear = self._rotational = self._joint = 1.0
@@ -156,6 +155,9 @@ class TeleopClient:
     def _on_status(self, message: ServoStatus) -> None:
         self._status, self._status_at = message.message, time.monotonic()
         self._unanswered_since = float('inf')
+
+    def _on_joy(self, message: Joy) -> None:
+        self._on_joystick(message.axes, message.buttons)
 
 
 @contextmanager

@@ -48,19 +48,14 @@ def read_message(data: bytes, kind: type) -> Any:  # noqa: ANN401 - whatever the
     """
     order = _ENCODINGS.get(bytes(data[:2]))
     if order is None:
-        return _deserialized(data, kind)
+        try:  # another encoding is left to the middleware
+            return deserialize_message(data, kind)
+        except Exception as error:  # rclpy names no type
+            raise ArgumentError('message', f'cannot be read: {error}') from error
     try:
         return _Reader(data, order).message(kind)
     except (struct.error, ValueError) as error:
         raise ArgumentError('message', f'is damaged: {error}') from error
-
-
-def _deserialized(data: bytes, kind: type) -> Any:  # noqa: ANN401
-    """Leave another encoding to the middleware."""
-    try:
-        return deserialize_message(data, kind)
-    except Exception as error:  # rclpy names no type
-        raise ArgumentError('message', f'cannot be read: {error}') from error
 
 
 @cache

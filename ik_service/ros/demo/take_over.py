@@ -49,14 +49,10 @@ class TakeOver:
             if text.isdecimal():
                 grown = int(text) - self._counts.get(name, int(text))
                 self._counts[name] = int(text)
-                if grown > self._take_own(name, grown):
+                own = min(max(grown, 0), self._own[name])  # the demo's own doing
+                self._own[name] -= own
+                if grown > own:
                     self.reason = reason
-
-    def _take_own(self, name: str, grown: int) -> int:
-        """Return how much of the growth of a count is the demo's own doing."""
-        own = min(max(grown, 0), self._own[name])
-        self._own[name] -= own
-        return own
 
     def end(self) -> None:
         """Let the demo go on."""

@@ -304,7 +304,7 @@ class WorldMarkerPublisher:
         self._node, self._collisions = node, collisions
         self.publisher = node.create_publisher(MarkerArray, TOPIC, MARKERS_QOS)
         self._arm: Arm | None = None
-        self._geometry: tuple[CollisionGeometry, ...] = ()
+        self._geometry: list[CollisionGeometry] = []  # of the links, mesh files as URLs
         self._seen: tuple[object, ...] = ()
         self._scene: WorldScene | None = None
 
@@ -344,7 +344,10 @@ class WorldMarkerPublisher:
         self, arm: Arm, checker: CollisionChecker | None, fault: str, world: World, contacts: Pairs
     ) -> WorldScene:
         if arm is not self._arm:
-            self._arm, self._geometry = arm, _link_shapes(arm)
+            files = MeshFiles(arm.robot.source, arm.robot.package_dirs)
+            parts = read_collision_geometry(arm.robot.description)
+            self._geometry = [replace(p, geometry=_located(p.geometry, files)) for p in parts]
+            self._arm = arm
         links = {name for pair in contacts for name in pair}
         shapes = [part for part in self._geometry if part.link in links]
         remarks = []
@@ -352,13 +355,6 @@ class WorldMarkerPublisher:
             what = 'collisions are not checked' if checker is None else 'collisions'
             remarks.append(f'{what}: {fault}')
         return WorldScene(arm.root_link, world, contacts, shapes, remarks)
-
-
-def _link_shapes(arm: Arm) -> tuple[CollisionGeometry, ...]:
-    """Return the collision geometry of an arm's links, its mesh files as URLs."""
-    files = MeshFiles(arm.robot.source, arm.robot.package_dirs)
-    parts = read_collision_geometry(arm.robot.description)
-    return tuple(replace(part, geometry=_located(part.geometry, files)) for part in parts)
 
 
 def _located(geometry: Geometry | None, files: MeshFiles) -> Geometry | None:

@@ -50,24 +50,6 @@ BUILT_IN: tuple[MakeCapability, ...] = (TrajectoryActions, ServoInterface, Scene
 """Capabilities of this package."""
 
 
-def make_capabilities(parts: NodeParts, built_in: Sequence[MakeCapability]) -> None:
-    """
-    Make the built-in capabilities, and all that are installed.
-
-    An installed one that cannot be loaded or made is left out, with a warning.
-
-    :param parts: the parts of the node, which know all that were made.
-    :raises IkServiceError: a parameter of a built-in one has a value it cannot have.
-    """
-    for kind in built_in:
-        parts.made.append(kind(parts))
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        try:
-            parts.made.append(entry.load()(parts))
-        except Exception as error:  # whatever somebody else's package raises
-            parts.node.get_logger().warning(f'capability {entry.name!r} is left out: {error!r}')
-
-
 class IkNode(NodeWithActions):
     """
     Node that answers ``compute_ik`` and ``compute_fk``, and follows ``target_pose``.
@@ -182,7 +164,13 @@ class IkNode(NodeWithActions):
             self._motion.commands.monitor.note_goal,
         )
         self._capabilities = parts.made
-        make_capabilities(parts, built_in)
+        for kind in built_in:
+            self._capabilities.append(kind(parts))
+        for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+            try:
+                self._capabilities.append(entry.load()(parts))
+            except Exception as error:  # whatever somebody else's package raises
+                self.get_logger().warning(f'capability {entry.name!r} is left out: {error!r}')
         for capability in self._capabilities:
             self._arm_services.add(capability.services, capability.late)
 

@@ -167,16 +167,12 @@ class KnownWorld:
             if frame not in self._feet or (T_root_frame != self._feet[frame]).any():
                 self._feet[frame] = moved[frame] = T_root_frame
         if moved:
-            self._move(moved)
+            objects = dict(self.world.objects)
+            for name, (frame, T_frame_object) in self._anchors.items():
+                if frame in moved:
+                    objects[name] = objects[name].at(moved[frame] @ T_frame_object)
+            self.world = self.world.with_all(objects, self.world.attached)
         return fault
-
-    def _move(self, moved: Mapping[str, np.ndarray]) -> None:
-        """Move the objects in frames of tf, given (4, 4) T_root_frame [m] of each."""
-        objects = dict(self.world.objects)
-        for name, (frame, T_frame_object) in self._anchors.items():
-            if frame in moved:
-                objects[name] = objects[name].at(moved[frame] @ T_frame_object)
-        self.world = self.world.with_all(objects, self.world.attached)
 
     def _draft(self, measured: MeasuredState | None) -> WorldDraft:
         frames = self._frames.draft()

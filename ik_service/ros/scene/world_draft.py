@@ -207,19 +207,18 @@ class WorldDraft:
             self.world = self.world.with_all(objects, attached)
         return self.world
 
-    def _frames_of(self, name: str) -> dict[str, tuple[str, np.ndarray]]:
-        """Return the frames of an object that there is: parent and (4, 4) pose there by name."""
-        held, record = self.world.attached.get(name), self.record(name)
-        if held is not None:
-            own = held.link, held.pose
-        else:
-            own = record.anchor or ('', self.world.objects[name].pose)
-        return {name: own, **{f'{name}/{s}': (name, T) for s, T in record.subframes.items()}}
-
     def _set(self, name: str, record: Record | None) -> None:
         removed = self.record(name).frame_names(name)
         self.changed[name] = record
-        self.frames.update({} if record is None else self._frames_of(name), removed)
+        frames: dict[str, tuple[str, np.ndarray]] = {}
+        if record is not None:
+            held = self.world.attached.get(name)
+            if held is not None:
+                frames[name] = held.link, held.pose
+            else:
+                frames[name] = record.anchor or ('', self.world.objects[name].pose)
+            frames |= {f'{name}/{s}': (name, T) for s, T in record.subframes.items()}
+        self.frames.update(frames, removed)
 
     def _move_with(self, fixed: Collection[str]) -> None:
         """Move the objects in fixed frames to where those are now."""

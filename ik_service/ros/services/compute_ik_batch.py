@@ -32,7 +32,7 @@ from ik_service.ros.services.compute_ik import (
     IkHandler,
     places_links,
 )
-from ik_service.solvers.batch import IkBatchResult, solve_ik_batch
+from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.result import IkStatus
 
 MOST_POSES = 10_000  # poses of a request
@@ -294,7 +294,16 @@ class BatchHandler(ServiceHandler):
         for row in np.flatnonzero(left).tolist():
             if time.monotonic() > deadline and (answers.codes != ErrorCode.PREEMPTED).any():
                 break
-            self._solve_alone(batch, row, common, measured, answers)
+            batch.seed(row)
+            try:
+                outcome = self._ik.outcome(question, measured, batch.goals(row, common))
+            except Exception as error:
+                answers.refuse(row, *self._code_and_message(error))
+                continue
+            if outcome.posture is None or outcome.code is not ErrorCode.SUCCESS:
+                answers.refuse(row, outcome.code, outcome.message)
+            else:
+                answers.solve(np.array([row]), outcome.posture)
         answers.write(response, self._clock.now().to_msg())
         count = f'{int(answers.solved.sum())} of {len(batch.poses)} poses are solved'
         return '; '.join([count, *notes])
@@ -331,29 +340,15 @@ class BatchHandler(ServiceHandler):
             lambda done, total: time.monotonic() < deadline,
             collisions=test(solver.chain.joint_names),
         )
-        outside = start.outside + _write(result, np.flatnonzero(rows), start, answers)
+        numbers, solved = np.flatnonzero(rows), result.success
+        outside = start.outside + answers.solve_chain(numbers[solved], result.q[solved], start)
+        for number in np.flatnonzero(~solved).tolist():
+            status = result.status[number]
+            if status is not IkStatus.INTERRUPTED:
+                answers.refuse(int(numbers[number]), code_of(status), result.reason(number))
         if outside:
             notes.append(f'brought inside their limits: {", ".join(outside)}')
         return ~rows, notes
-
-    def _solve_alone(
-        self,
-        batch: BatchRequest,
-        row: int,
-        common: PoseGoal,
-        measured: MeasuredState,
-        answers: BatchAnswers,
-    ) -> None:
-        batch.seed(row)
-        try:
-            outcome = self._ik.outcome(batch.question, measured, batch.goals(row, common))
-        except Exception as error:
-            answers.refuse(row, *self._code_and_message(error))
-            return
-        if outcome.posture is None or outcome.code is not ErrorCode.SUCCESS:
-            answers.refuse(row, outcome.code, outcome.message)
-        else:
-            answers.solve(np.array([row]), outcome.posture)
 
 
 def _follows_seed(goal: PoseGoal, start: ChainStart, measured: MeasuredState) -> bool:
@@ -362,15 +357,3 @@ def _follows_seed(goal: PoseGoal, start: ChainStart, measured: MeasuredState) ->
     frame = goal.frame_id.lstrip('/') or arm.root_link
     fixed = frame in arm.link_frames.beside(base)
     return not fixed and len(measured.unmeasured(start.chosen.indices)) > 0
-
-
-def _write(
-    result: IkBatchResult, rows: np.ndarray, start: ChainStart, answers: BatchAnswers
-) -> list[str]:
-    """Write the answers to some rows; return the joints that were brought inside their limits."""
-    outside = answers.solve_chain(rows[result.success], result.q[result.success], start)
-    for number in np.flatnonzero(~result.success).tolist():
-        status = result.status[number]
-        if status is not IkStatus.INTERRUPTED:
-            answers.refuse(int(rows[number]), code_of(status), result.reason(number))
-    return outside

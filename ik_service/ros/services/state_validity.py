@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 import math
@@ -48,17 +47,9 @@ def constraint_results(
     :raises RequestError: a constraint is not supported or wrong; names it.
     """
     bounds = bounds_of(constraints, arm, partial(frames.in_base, arm.root_link))
-    return [
-        *_joint_results(constraints, arm, posture),
-        *_link_results(constraints, bounds, arm, posture),
-    ]
-
-
-def _joint_results(
-    constraints: Constraints, arm: Arm, posture: np.ndarray
-) -> Iterator[ConstraintEvalResult]:
     positions = arm.postures.by_name(posture)
     checked = checked_constraints(constraints.joint_constraints, arm.robot)
+    results = []
     for constraint, (low, high) in zip(constraints.joint_constraints, checked, strict=True):
         position = positions[constraint.joint_name]
         difference = position - constraint.position
@@ -66,17 +57,13 @@ def _joint_results(
             difference = math.remainder(difference, math.tau)
         above, below = high - constraint.position, constraint.position - low
         holds = -below - _ROUNDING <= difference <= above + _ROUNDING
-        yield _result(holds, abs(difference), constraint.weight)
-
-
-def _link_results(
-    constraints: Constraints, bounds: list[Bound], arm: Arm, posture: np.ndarray
-) -> Iterator[ConstraintEvalResult]:
+        results.append(_result(holds, abs(difference), constraint.weight))
     messages = (*constraints.position_constraints, *constraints.orientation_constraints)
     for bound, message in zip(bounds, messages, strict=True):
         T_root_link = arm.link_frames.root_from_link(bound.link, posture)
         holds = beyond(bound, T_root_link)[0] <= SLACK
-        yield _result(holds, _distance(bound, T_root_link), message.weight)
+        results.append(_result(holds, _distance(bound, T_root_link), message.weight))
+    return results
 
 
 def _distance(bound: Bound, T_root_link: np.ndarray) -> float:
@@ -121,8 +108,11 @@ class ValidityHandler(ServiceHandler):
         frames = resolver_of(measured, request.robot_state, posture, self._frames)
         avoided = avoidance(self._collisions, arm, request.robot_state, posture, self._frames)
         checked = np.arange(len(posture)) if group is None else group
-        outside = _outside(arm, posture, checked)
-        notes = [*avoided.notes, *outside]
+        nothing = np.empty(0, dtype=np.intp)
+        outside = arm.postures.bring_inside(posture.copy(), nothing, checked)
+        notes = [*avoided.notes]
+        if outside:
+            notes.append(f'outside their limits: {", ".join(outside)}')
         results = constraint_results(request.constraints, arm, posture, frames)
         points: list[ContactPoint] = []
         if avoided.checker is not None:
@@ -145,13 +135,6 @@ def _joints_of(arm: Arm, name: str) -> np.ndarray:
     if name in arm.faults and described is not None and described.joint_names:
         return arm.postures.indices(described.joint_names)
     return group_of(arm, name).indices
-
-
-def _outside(arm: Arm, posture: np.ndarray, checked: np.ndarray) -> list[str]:
-    """Return which joints are outside their limits, in a sentence; nothing where none is."""
-    nothing = np.empty(0, dtype=np.intp)
-    outside = arm.postures.bring_inside(posture.copy(), nothing, checked)
-    return [f'outside their limits: {", ".join(outside)}'] if outside else []
 
 
 def _contacts(
