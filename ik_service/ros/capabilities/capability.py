@@ -29,17 +29,13 @@ class NodeParts:
     """
     Parts of a node that a capability works with.
 
-    :ivar measured: returns the measured state; None before there is an arm.
-    :ivar followers: returns the followers of the present arm; None before there is one.
     :ivar context: returns the context of the handler of a service, by its name.
-    :ivar on_error: called with an unexpected exception.
     :ivar watches: called ten times a second for what only observes, in a thread of its own.
     :ivar ticks: called with the time on the motion clock [s] after the followers' tick; a
         capability adds a call here for as long as it has something to do.
     :ivar note_goal: called with the identifier of each goal of the node at a controller and True,
         before it is sent, so that it does not count as that of somebody else; with False once it
         is taken for lost, so that it counts again.
-    :ivar made: the capabilities that were made before.
     """
 
     node: Node

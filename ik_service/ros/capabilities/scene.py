@@ -129,12 +129,7 @@ _DEPTH = 1000  # messages that may wait, as a scene is often published at once
 
 
 class WorldTopics:
-    """
-    Subscriptions that change the known world; faulty messages are ignored and logged.
-
-    :param measured: returns the measured state; None while there is no arm.
-    :param on_error: called with an unexpected exception.
-    """
+    """Subscriptions that change the known world; faulty messages are ignored and logged."""
 
     def __init__(
         self,

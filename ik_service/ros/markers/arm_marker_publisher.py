@@ -169,7 +169,6 @@ class ArmMarkerPublisher:
     It checks for changes in a thread: a check takes less time than an executor's overhead for a
     timer.
 
-    :param following: returns the follower in use; None before there is one.
     :param on_error: called with the exception of a check; the next one comes all the same.
     :param checks: thread that checks for several nodes; None for one of its own.
     """

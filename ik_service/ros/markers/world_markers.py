@@ -158,7 +158,6 @@ class WorldScene:
     Contents of the markers.
 
     :ivar root_link: the robot's root link, whose frame the objects are in.
-    :ivar contacts: pairs of bodies in contact.
     :ivar links: shapes of the links in contact.
     """
 

@@ -50,7 +50,6 @@ class StopServices:
     """
     Services and a topic that stop the arm, and switch following off and on.
 
-    :param followers: returns the followers in use; None as long as there is no arm.
     :param preempt: called with the reason of a stop; stops the goals of actions.
     :ivar count: number of stops so far.
     :ivar group: callback group; for an executor of its own, so that a stop waits for nothing.
@@ -139,11 +138,8 @@ class ArmMotion:
     :param waiting_for: returns why there is no arm yet.
     :param preempt: called with the reason of a stop; stops the goals of actions.
     :param on_news: called when the arm was stopped, or moves for no target.
-    :param on_error: called with an unexpected exception.
     :param ticking: makes the ticks of several nodes; None for a thread of its own.
     :param watching: likewise makes the calls of what observes.
-    :ivar followers: the followers of the arm; None before there is one.
-    :ivar stops: services and a topic that stop the arm.
     :ivar state_group: callback group of the joint states.
     :ivar ticks: called in every tick, after that of the followers.
     :ivar watches: called ten times a second.

@@ -59,7 +59,6 @@ class CommandedGroup:
     """
     Joints of a group among those of a controller.
 
-    :ivar names: names of the group's joints.
     :ivar joints: commands of the controller's joints, those of the group among them.
     :ivar clock: the motion clock, by which messages are stamped.
     """

@@ -186,7 +186,6 @@ class Followers:
     Of groups that share joints only one moves at a time. Safe to share between threads.
 
     :param state_publishers: returns the names of the nodes that publish joint states.
-    :ivar default: follower of the default group.
     :ivar others: followers of the other groups by name.
     """
 

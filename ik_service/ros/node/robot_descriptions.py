@@ -117,7 +117,6 @@ class RobotDescriptions:
         is built again when it is published again, though it has not changed.
 
         :param error: exception raised while its arm was built, or put to use.
-        :param used: the arm in use; None without one.
         """
         in_use = used is not None and used is self._newest
         if self._newest is not None and not in_use:  # built, but no more

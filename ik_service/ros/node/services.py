@@ -53,7 +53,6 @@ class Services:
     at work.
 
     :param parameters: its parameters, of which the solver and the limits of the motion count.
-    :param on_error: called with an unexpected exception.
     :param on_offered: called with the name of a service that is offered later than the others.
     :param compiled: compiles kernels for some requests, as ``Compiler.prepare``.
     :ivar group: callback group of the services.

@@ -58,7 +58,6 @@ class ServiceContext:
     Parts of a node that the handler of a service works with.
 
     :ivar clock: fills in the stamps of answers.
-    :ivar on_error: called with an unexpected exception.
     :ivar on_refused: called with the reason why a request could not be answered as it stood.
     """
 

@@ -51,7 +51,6 @@ class CollisionWorld:
     Known world around an arm, and the checker of its collisions. Thread-safe.
 
     :param frames: frames of requests, to which those of objects are added.
-    :param measured: returns the measured state; None while there is no arm.
     :param required: returns whether all of the robot has to be checked, or nothing counts as
         checked.
     """

@@ -35,7 +35,6 @@ class KnownWorld:
     :param prepare: called with each new object before it counts, as building its model may
         take long; an exception refuses the object.
     :ivar world: the objects, where they are now, and the pairs that may touch.
-    :ivar settings: other settings of a scene.
     """
 
     def __init__(self, frames: Frames, prepare: Prepare = lambda other: None) -> None:
@@ -52,7 +51,6 @@ class KnownWorld:
         """
         Add, append to, move or remove an object, or remove all.
 
-        :param measured: the measured state; None before there is an arm.
         :returns: remarks for the sender.
         :raises IkServiceError: the message is faulty; nothing has changed.
         """
@@ -71,7 +69,6 @@ class KnownWorld:
         Change several things at once.
 
         :param change: called with a draft; its changes to that count when it returns.
-        :param measured: the measured state; None before there is an arm.
         :returns: return value of the change.
         :raises IkServiceError: raised by it, or an object cannot be checked; nothing has
             changed.
@@ -88,7 +85,7 @@ class KnownWorld:
         """
         Return the world and the frames as a change would leave them; nothing changes here.
 
-        :param change: as for :meth:`edit`; so are ``measured`` and the errors.
+        :param change: as for :meth:`edit`; so are the errors.
         :returns: the world, the frames, and the return value of the change.
         :raises IkServiceError: raised by the change, or an object cannot be checked.
         """

@@ -50,7 +50,6 @@ class KnownScene:
 
     :ivar world: the objects, and the pairs that may touch.
     :ivar records: further data of the objects, by name.
-    :ivar settings: other settings of the scene.
     """
 
     measured: MeasuredState

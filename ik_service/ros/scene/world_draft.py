@@ -110,7 +110,6 @@ class WorldDraft:
     :ivar remarks: for the sender of the messages.
     :ivar frames: frames of requests, a draft of them: one message may name the frames of those
         before it.
-    :ivar measured: the measured state; None before there is an arm.
     """
 
     def __init__(

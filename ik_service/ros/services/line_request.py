@@ -150,7 +150,6 @@ def waypoints_of(
     In the frame of the moved link each is relative to the one before, and the first to the start.
 
     :param T_base_start: (4, 4) the point at the start.
-    :param frames: resolves the frame of the others.
     :returns: (k, 4, 4) T_base_point.
     :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming the field that is wrong;
         FRAME_TRANSFORM_FAILURE for an unknown frame.

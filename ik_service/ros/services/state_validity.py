@@ -43,7 +43,6 @@ def constraint_results(
     middle of the nearest region, and of an orientation from the wanted one [rad or m].
 
     :param posture: (m,) full posture [rad] or [m].
-    :param frames: resolves their frames.
     :raises RequestError: a constraint is not supported or wrong; names it.
     """
     bounds = bounds_of(constraints, arm, partial(frames.in_base, arm.root_link))
