@@ -13,7 +13,6 @@ from pathlib import Path
 import sys
 from typing import TYPE_CHECKING
 
-from ik_service.common.arguments import checked_option
 from ik_service.common.resources import require_ros
 from ik_service.exceptions import ArgumentError
 
@@ -127,10 +126,9 @@ def _add_services(verbs: _Verbs) -> None:
 def _add_topics(verbs: _Verbs) -> None:
     pub = _verb(verbs, 'pub', lambda g, o: g.publish(o.name, o.type, o.values, o.rate, o.once))
     pub.add_argument('-1', '--once', action='store_true', help='publish one message')
-    rate = checked_option(
-        float, lambda rate: 0.0 < rate <= 1e4, 'has to be above 0 and at most 10000, not {}'
+    pub.add_argument(
+        '-r', '--rate', type=_rate, default=1.0, help='messages a second (default: 1)'
     )
-    pub.add_argument('-r', '--rate', type=rate, default=1.0, help='messages a second (default: 1)')
     _add_call(pub, 'the message in YAML')
     echo = _verb(verbs, 'echo', lambda g, o: g.echo(o.name, o.type, o.once))
     echo.add_argument('--once', action='store_true', help='print one message')
@@ -156,6 +154,13 @@ def _add_parameters(verbs: _Verbs) -> None:
             parser.add_argument('name', help='such as velocity_scaling')
         if verb == 'set':
             parser.add_argument('value', help='in YAML')
+
+
+def _rate(text: str) -> float:
+    value = float(text)
+    if not 0.0 < value <= 1e4:
+        raise argparse.ArgumentTypeError(f'has to be above 0 and at most 10000, not {text}')
+    return value
 
 
 def _run(package: str, program: str, arguments: Sequence[str]) -> None:

@@ -176,22 +176,6 @@ def test_what_is_beyond_the_limits_never_reaches_the_controller(setup, controlle
     assert controller.goals == []
 
 
-def test_a_cancellation_reaches_the_controller(setup, controller):
-    goal = setup.send(controller, action='execute')
-    goal.cancel()
-    end, result = goal.result()
-    assert (end, result.error_code.val) == ('canceled', MoveItErrorCodes.PREEMPTED)
-    assert controller.canceled == 1
-
-
-def test_the_stop_service_cancels_at_the_controller(setup, controller):
-    goal = setup.send(controller)
-    setup.stop()
-    end, result = goal.result()
-    assert (end, controller.canceled) == ('aborted', 1)
-    assert 'stopped' in result.error_string
-
-
 def test_the_stop_of_moveit_is_passed_on_to_the_controller(setup, controller):
     events = setup.bench.publisher(String, 'trajectory_execution_event', 1)
     goal = setup.send(controller, action='execute')

@@ -42,10 +42,6 @@ def shown(array):
     return {(m.ns, m.id): m for m in array.markers if m.action == Marker.ADD}
 
 
-def published(array):
-    return {f'{m.ns}/{m.id}': m for m in array.markers if m.action == Marker.ADD}
-
-
 def deleted(array):
     return {(m.ns, m.id) for m in array.markers if m.action == Marker.DELETE}
 
@@ -123,15 +119,15 @@ def test_late_subscribers_get_all_markers_and_switching_off_deletes_them(
     assert bench.node.count_publishers('markers') == 0
     bench.configure('ik_service', publish_markers=True)
     early = bench.record(MarkerArray, 'markers', publishers=1)
-    early.wait(published)
+    early.wait(shown)
     # A viewer that does not ask for what was published before it came, as RViz by default.
     late = bench.record(MarkerArray, 'markers', qos=10, publishers=1)
-    assert set(published(late.wait(published))) == {'reach/0'}
+    assert set(shown(late.wait(shown))) == {('reach', 0)}
     bench.node.destroy_subscription([*bench.node.subscriptions][-1])  # as one that begins anew
     late = bench.record(MarkerArray, 'markers', qos=10, publishers=1)
-    assert set(published(late.wait(published))) == {'reach/0'}
+    assert set(shown(late.wait(shown))) == {('reach', 0)}
     bench.configure('ik_service', publish_markers=False)
-    last = late.wait(lambda array: not published(array))
+    last = late.wait(lambda array: not shown(array))
     assert {(m.ns, m.id) for m in last.markers} >= {('target', 0), ('trail', 0), ('reach', 0)}
     assert all(marker.action == Marker.DELETE for marker in last.markers)
     resting.vanish()
@@ -147,7 +143,7 @@ def test_the_markers_show_target_and_trail(shared_bench, panda_node, arm):
     status(diagnostics, 'following', joints_without_a_joint_state='none')
     markers = bench.record(MarkerArray, 'markers', LATCHED, publishers=1)
     first = markers.wait()
-    assert set(published(first)) == {'reach/0'}
+    assert set(shown(first)) == {('reach', 0)}
     assert all(marker.header.frame_id == chain.base_link for marker in first.markers)
     assert all(marker.header.stamp.sec > 0 for marker in first.markers)
 
@@ -157,32 +153,32 @@ def test_the_markers_show_target_and_trail(shared_bench, panda_node, arm):
     status(diagnostics, 'following', state='REACHED')
 
     def trail(array):
-        return [numbers(p) for p in published(array).get('trail/0', Marker()).points]
+        return [numbers(p) for p in shown(array).get(('trail', 0), Marker()).points]
 
     there = markers.wait(
         lambda array: trail(array) and math.dist(trail(array)[-1], T[:3, 3]) < 0.01
     )
-    assert set(published(there)) == {'reach/0', 'target/0', 'trail/0'}
-    np.testing.assert_allclose(matrix_from_pose(published(there)['target/0'].pose), T, atol=1e-9)
+    assert set(shown(there)) == {('reach', 0), ('target', 0), ('trail', 0)}
+    np.testing.assert_allclose(matrix_from_pose(shown(there)['target', 0].pose), T, atol=1e-9)
     assert len(trail(there)) > 4
     np.testing.assert_allclose(trail(there)[0], chain.forward(q)[:3, 3], atol=0.01)
     until_silent(markers)  # the arm rests, though its state comes fifty times a second
 
     T[:3, 3] = 0.0, 0.0, 3.0
     targets.publish(target(T, chain.base_link))
-    far = published(markers.wait(lambda array: 'nearest/0' in published(array)))
-    assert {'nearest/0', 'nearest/1', 'nearest/2', 'target/0'} <= set(far)
-    nearest = matrix_from_pose(far['nearest/0'].pose)[:3, 3]
+    far = shown(markers.wait(lambda array: ('nearest', 0) in shown(array)))
+    assert {('nearest', 0), ('nearest', 1), ('nearest', 2), ('target', 0)} <= set(far)
+    nearest = matrix_from_pose(far['nearest', 0].pose)[:3, 3]
     center, radius = chain.arrays.reach[:3], chain.arrays.reach[3]
     assert 0.5 * radius < np.linalg.norm(nearest - center) <= radius
 
     def height(array):
-        return published(array).get('target/0', Marker()).pose.position.z
+        return shown(array).get(('target', 0), Marker()).pose.position.z
 
     T[2, 3] = 1e300
     targets.publish(target(T, chain.base_link))
     farther = markers.wait(lambda array: height(array) > 9.0)
-    assert numbers(published(farther)['nearest/2'].points[1])[2] == 1e6
+    assert numbers(shown(farther)['nearest', 2].points[1])[2] == 1e6
 
 
 def test_a_trail_is_bounded_and_ignores_small_motion():

@@ -8,9 +8,9 @@ from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
-from shape_msgs.msg import SolidPrimitive
 from support.ros.cells import READY
 from support.ros.nodes import Arm, LATCHED
+from support.ros.worlds import attached, ball
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.arm.arm import Arm as RobotArm
@@ -21,7 +21,7 @@ from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.transforms import rigid_transform, transform_from_xyz_rpy
 from ik_service.model.geometry.link_geometry import CollisionGeometry, MeshFile
 from ik_service.robot import Robot
-from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
+from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.markers import world_markers
 from ik_service.ros.markers.world_markers import (
     ATTACHED,
@@ -215,13 +215,6 @@ def test_a_mesh_uses_up_the_budget_and_then_becomes_its_box():
 ASIDE = (1.5, *READY[1:])
 
 
-def ball(name, radius, T, frame=''):
-    message = CollisionObject(id=name, pose=pose_from_matrix(T), operation=CollisionObject.ADD)
-    message.header.frame_id = frame
-    message.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[radius])]
-    return message
-
-
 def shown(array):
     """The markers of an array by namespace."""
     found = {}
@@ -256,13 +249,15 @@ def test_objects_and_collisions_are_published_as_they_come_and_go(shared_bench, 
         act(argument)
         return world.wait(wanted, since=count)
 
-    far, on_elbow = rigid_transform(None, (2.0, 0.0, 0.5)), elbow(arm, READY)
-    free = after(objects.publish, ball('far', 0.1, far), lambda array: 'objects' in shown(array))
+    far, on_elbow = (2.0, 0.0, 0.5), elbow(arm, READY)[:3, 3]
+    free = after(objects.publish, ball('far', far), lambda array: 'objects' in shown(array))
     (marker,) = shown(free)['objects']
     assert (marker.header.frame_id, marker.scale.x) == ('panda_link0', 0.2)
-    np.testing.assert_allclose(matrix_from_pose(marker.pose), far, atol=1e-9)
+    np.testing.assert_allclose(
+        matrix_from_pose(marker.pose), rigid_transform(position=far), atol=1e-9
+    )
 
-    hit = after(objects.publish, ball('near', 0.05, on_elbow), texts)
+    hit = after(objects.publish, ball('near', on_elbow), texts)
     assert 'panda_link4 with near' in texts(hit)
     assert 'panda_link4' in {marker.header.frame_id for marker in shown(hit)['colliding_links']}
     colors = [(m.color.r, m.color.g, m.color.b) for m in shown(hit)['objects']]
@@ -284,16 +279,13 @@ def test_attached_objects_are_in_the_frame_of_their_link_and_late_subscribers_ge
 ):
     bench = shared_bench
     resting = Arm(bench, arm.chain.joint_names, READY)
-    attached = bench.publisher(AttachedCollisionObject, 'attached_collision_object')
-    T = rigid_transform(None, (0.0, 0.0, 0.3))
-    attached.publish(
-        AttachedCollisionObject(link_name='panda_hand', object=ball('tool', 0.04, T, 'panda_hand'))
-    )
+    place, topic = (0.0, 0.0, 0.3), 'attached_collision_object'
+    bench.publisher(AttachedCollisionObject, topic).publish(attached('tool', 'panda_hand', place))
     for qos in (LATCHED, 10):  # the second as RViz by default: without what was published before
         world = bench.record(MarkerArray, 'world_markers', qos, publishers=1)
         (marker,) = shown(world.wait(lambda array: 'attached' in shown(array)))['attached']
         assert marker.header.frame_id == 'panda_hand'
-        np.testing.assert_allclose(matrix_from_pose(marker.pose), T, atol=1e-9)
+        np.testing.assert_allclose(matrix_from_pose(marker.pose)[:3, 3], place, atol=1e-9)
     resting.vanish()
 
 

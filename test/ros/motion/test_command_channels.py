@@ -252,12 +252,6 @@ def test_velocities_are_not_corrected_by_states_that_are_old(solver, measured):
     np.testing.assert_allclose(message.data, rig.commands[-1].velocity, atol=1e-12)
 
 
-def test_joints_of_no_group_are_held_where_they_are_measured(solver, measured):
-    _, sender, sent = moving(PositionChannel, solver, measured, 0.3, FINGER)
-    assert {message.data[0] for message in sent} == {0.02}
-    assert sender.refusals == 0
-
-
 def test_velocities_that_were_not_sent_leave_no_trace(solver, measured):
     rig, sender, sent = moving(VelocityChannel, solver, measured, 0.1)
     sender.message(rig.tick(), rig.follower, rig.now)

@@ -63,13 +63,10 @@ def test_description_that_is_replaced(bench, arm):
         node.wait_for(f'refused: .*{word}' if word != 'refused' else word, 60.0)
         status(diagnostics, 'robot description', message='refused', robot='tree')
         assert fk(bench, ['tool'], [], []).error_code.val == ErrorCode.SUCCESS
-    longer = TREE.replace('xyz="0.1 0 0"', 'xyz="0.6 0 0"')
-    names, q = ['turntable', 'shoulder', 'elbow', 'wrist'], [0.0, 0.0, 0.1, 0.0]
-    before = fk(bench, ['tool'], names, q).pose_stamped[0].pose.position.x
-    publisher.publish(String(data=longer))
+    before = reach(bench)
+    publisher.publish(String(data=LONGER))
     node.wait_for('new robot description', 60.0)
-    after = fk(bench, ['tool'], names, q).pose_stamped[0].pose.position.x
-    assert after - before == pytest.approx(0.5 * math.cos(0.1))
+    assert reach(bench) - before == pytest.approx(0.5 * math.cos(0.1))
     status(diagnostics, 'robot description', message='in use')
 
 

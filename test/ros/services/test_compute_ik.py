@@ -227,16 +227,6 @@ def test_nan_and_infinity_in_the_pose(server, field, number):
     )
 
 
-def test_zero_quaternion(server):
-    request = ik_request(reachable(server.arm))
-    request.ik_request.pose_stamped.pose.orientation.w = 0.0
-    quaternion = request.ik_request.pose_stamped.pose.orientation
-    quaternion.x = quaternion.y = quaternion.z = 0.0
-    refused(
-        server, server.solve(request), ErrorCode.INVALID_GOAL_CONSTRAINTS, 'orientation', 'zero'
-    )
-
-
 def test_a_quaternion_far_from_unit_length_is_named(server):
     request = ik_request(reachable(server.arm))
     turn = request.ik_request.pose_stamped.pose.orientation

@@ -150,34 +150,26 @@ def test_joints_beside_the_chain_and_mimic_joints():
     same_as_alone(server, server.solve_many(seeded(batch_of(poses, 'base'), names, rows)), alone)
 
 
-def test_constraints_and_collisions(server):
+HELD = JointConstraint(
+    joint_name='panda_joint1', position=0.3, weight=1.0, tolerance_above=0.4, tolerance_below=0.4
+)
+LEVEL = OrientationConstraint(
+    link_name='panda_link5',
+    weight=1.0,
+    **{f'absolute_{axis}_axis_tolerance': 3.0 for axis in 'xyz'},
+)
+
+
+@pytest.mark.parametrize(('kind', 'constraint'), [('joint', HELD), ('orientation', LEVEL)])
+def test_constraints_and_collisions(server, kind, constraint):
     server.check_collisions()
-    poses = mixed_poses(server.arm)[:20]
-    held = JointConstraint(joint_name='panda_joint1', position=0.3, weight=1.0)
-    held.tolerance_above = held.tolerance_below = 0.4
+    poses = mixed_poses(server.arm)[: 20 if kind == 'joint' else 5]
     request = batch_of(poses, avoid_collisions=True)
-    request.path_constraints.joint_constraints = [held]
+    setattr(request.path_constraints, f'{kind}_constraints', [constraint])
 
     def alone(number):
         question = asked(poses, number, avoid_collisions=True)
-        question.ik_request.constraints.joint_constraints = [held]
-        return question
-
-    same_as_alone(server, server.solve_many(request), alone)
-
-
-def test_constraints_on_links(server):
-    poses = mixed_poses(server.arm)[:5]
-    level = OrientationConstraint(link_name='panda_link5', weight=1.0)
-    level.header.frame_id, level.orientation.w = 'panda_link0', 1.0
-    level.absolute_x_axis_tolerance = level.absolute_y_axis_tolerance = 3.0
-    level.absolute_z_axis_tolerance = 3.0
-    request = batch_of(poses)
-    request.path_constraints.orientation_constraints = [level]
-
-    def alone(number):
-        question = asked(poses, number)
-        question.ik_request.constraints.orientation_constraints = [level]
+        setattr(question.ik_request.constraints, f'{kind}_constraints', [constraint])
         return question
 
     same_as_alone(server, server.solve_many(request), alone)
