@@ -14,12 +14,23 @@ def truncate(text: str) -> str:
     return text if len(text) <= MAX_LENGTH else f'{text[:MAX_LENGTH]}…'
 
 
-def shorten(name: str, longest: int) -> str:
-    """Return a name, or both ends of a long one: names of one robot often begin alike."""
+def shorten(name: str, longest: int, among: Iterable[str] = ()) -> str:
+    """
+    Return a name, or both ends of a long one: names of one robot often begin alike.
+
+    :param name: the name.
+    :param longest: number of characters, at most.
+    :param among: names beside it, of which none shall look like it.
+    """
     if len(name) <= longest:
         return name
-    begin = (longest - 1) // 2
-    return f'{name[:begin]}…{name[begin + 1 - longest :]}'
+    begin, end = name[: (longest - 1) // 2], name[(longest - 1) // 2 + 1 - longest :]
+    alike = [other for other in among if other.startswith(begin) and other.endswith(end)]
+    columns = enumerate(zip(name, *alike, strict=False))
+    first = next((i for i, letters in columns if len({*letters}) > 1), None)
+    if first is not None:
+        return f'…{name[first : first + longest - 2]}…'
+    return f'{begin}…{end}'
 
 
 def quote(text: str) -> str:

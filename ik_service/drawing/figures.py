@@ -7,7 +7,7 @@ computing their numbers need none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
@@ -96,9 +96,9 @@ def sheet(path: Path, width: float, height: float) -> Iterator[Figure]:
             figure.savefig(part, metadata={'Software': None})
 
 
-def drawn_name(name: str) -> str:
-    """Return a name from a description as text of a figure: short, and with plain dollars."""
-    return shorten(name, _LONGEST_NAME).replace('$', r'\$')
+def drawn_name(name: str, among: Iterable[str] = ()) -> str:
+    """Return a name, of several, as text of a figure: short, and with plain dollars."""
+    return shorten(name, _LONGEST_NAME, among).replace('$', r'\$')
 
 
 def method_color(name: str) -> str:

@@ -152,7 +152,9 @@ def joint_grid(
     grid = panel.subplots(rows, columns, sharex=True, squeeze=False).ravel(order='F')
     for axes, i in zip(grid, shown, strict=False):
         yield axes, int(i), 1.0 if slides[i] else 180.0 / np.pi
-        axes.set_title(f'{drawn_name(names[i])} [{"m" if slides[i] else "°"}]', fontsize=8, pad=2)
+        axes.set_title(
+            f'{drawn_name(names[i], names)} [{"m" if slides[i] else "°"}]', fontsize=8, pad=2
+        )
         axes.tick_params(labelsize=7)
     for axes in grid[len(shown) :]:
         axes.set_visible(False)
@@ -186,7 +188,7 @@ def draw_postures(
             label=method_label(outcome.solver),
         )  # fmt: skip
     names = [
-        drawn_name(name) if limits else f'{drawn_name(name)}\n(no limits)'
+        drawn_name(name, chain.joint_names) + ('' if limits else '\n(no limits)')
         for name, limits in zip(chain.joint_names, np.logical_and(*bounded), strict=True)
     ]
     axes.set_yticks(heights, names, fontsize=8)

@@ -297,6 +297,10 @@ def test_of_long_names_that_begin_alike_both_ends_are_shown():
     for html in (figures.joints_table(joints), live):
         assert '>left_arm/…ll/joint_0</span>' in html
         assert f'title="{name.format(0)}"' in html
+    names = [f'arm_of_the_robot/{side}/of_the_cell/joint' for side in ('left', 'right', 'third')]
+    html = figures.joints_table([JointPosition(n, 0.0, 'rad', -1.0, 1.0) for n in names])
+    for side in ('left', 'right', 'third'):
+        assert f'>…{side}/' in html
 
 
 @pytest.mark.parametrize(

@@ -253,9 +253,10 @@ def figures_table(figures: Figures) -> str:
 
 def joints_table(positions: Sequence[JointPosition]) -> str:
     """Return the joints as a table: a bar between the limits, and the distance to the nearer."""
+    names = [joint.name for joint in positions]
     rows = ''.join(
         f'<tr><td style="white-space:nowrap;max-width:9em;overflow:hidden;'
-        f'text-overflow:ellipsis">{_name(joint.name)}</td>'
+        f'text-overflow:ellipsis">{_name(joint.name, names)}</td>'
         f'<td style="text-align:right;white-space:nowrap">{quantity_text(joint.value, joint.unit)}'
         f'</td><td style="width:38%;padding:0 0.5em">{_bar(joint)}</td>'
         f'<td style="text-align:right;white-space:nowrap"><b style="color:'
@@ -301,9 +302,9 @@ def framed(content: str) -> str:
     return f'<div style="{_FONT};margin:0.25em 0.75em">{content}</div>'
 
 
-def _name(name: str) -> str:
+def _name(name: str, among: Sequence[str] = ()) -> str:
     """Return the name of a joint, of a long one both ends, and the whole of it as the tooltip."""
-    return f'<span title="{escape(name)}">{escape(shorten(name, _LONGEST_NAME))}</span>'
+    return f'<span title="{escape(name)}">{escape(shorten(name, _LONGEST_NAME, among))}</span>'
 
 
 def _number(value: float) -> str:
