@@ -17,6 +17,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import TargetRefusedError, TrajectoryError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.joint_space import FALLBACK_LINEAR_SPEED, FALLBACK_SPEED
 from ik_service.motion.goal import MotionGoal
 from ik_service.motion.playback import (
     fitted,
@@ -79,6 +80,13 @@ def _place_of(name: str, followers: Followers) -> str:
     if joint.mimic is not None:
         return f'follows {quote(joint.mimic.joint)} by itself (mimic)'
     return 'is fixed' if not joint.movable else 'does not belong to the group'
+
+
+def assumed_speeds(chain: KinematicChain) -> str:
+    """Return at which speeds joints without a velocity limit are moved; empty for none."""
+    free = np.array(chain.joint_names)[np.isinf(chain.velocity)]
+    speeds = f'{FALLBACK_SPEED:g} rad/s or {FALLBACK_LINEAR_SPEED:g} m/s'
+    return f'; at most {speeds}, without a velocity limit: {listed(free)}' if len(free) else ''
 
 
 def prepared(

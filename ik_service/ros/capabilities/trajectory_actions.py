@@ -22,7 +22,12 @@ from ik_service.paths.timing import clock_rates
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.capabilities.capability import Capability, NodeParts
 from ik_service.ros.capabilities.forwarding import ForwardedPlayback, REPLACED
-from ik_service.ros.capabilities.playback import CommandedPlayback, follower_for, Playback
+from ik_service.ros.capabilities.playback import (
+    assumed_speeds,
+    CommandedPlayback,
+    follower_for,
+    Playback,
+)
 from ik_service.ros.capabilities.trajectory_goals import (
     CANCELED_EARLY,
     CONTROL_CODES,
@@ -331,7 +336,7 @@ class TrajectoryActions(Capability):
         else:
             playback = CommandedPlayback(request, following, news, replaces)
         points = counted(len(trajectory), 'point')
-        to = f', passed on to {self._action}' if self._action else ''
+        to = f', passed on to {self._action}' if self._action else assumed_speeds(following.chain)
         self._log.info(
             f'{name}: {points}, {trajectory.duration:.2f} s, '
             f'group {following.group.name or "default"}{to}'

@@ -33,9 +33,12 @@ from support.ros.trajectories import (
     sent_until,
     smooth,
 )
+from support.urdf_texts import joint_xml, robot_xml
 from trajectory_msgs.msg import JointTrajectory
 
+from ik_service import Robot
 from ik_service.exceptions import TrajectoryError
+from ik_service.ros.capabilities.playback import assumed_speeds
 from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
 from ik_service.ros.capabilities.trajectory_goals import smooth_slopes, trajectory_from
 from ik_service.ros.motion.parameters import REPLACE_GOALS, TRAJECTORY_ACTION
@@ -405,6 +408,13 @@ def test_path_and_goal_tolerances_are_kept_or_the_goal_aborted(cell, player):
     end, result = player.follow(smooth(), path_tolerance=tolerance(velocity=1e-9)).result()
     assert (end, result.error_code) == ('aborted', -4)
     assert re.search("joint 'panda_joint1' moves at .*, not at", result.error_string)
+
+
+def test_joints_that_move_at_an_assumed_speed_are_named():
+    base = joint_xml('<axis xyz="0 0 1"/>', 'planar', 'base', 'world', 'base')
+    robot = Robot.from_urdf(robot_xml(base, joint_xml(), links=('world', 'base', 'arm')))
+    assert assumed_speeds(robot.chain()).endswith('velocity limit: base/x, base/y, base/theta')
+    assert assumed_speeds(robot.chain('base')) == ''
 
 
 def test_several_degrees_of_freedom_are_refused(cell, player):
