@@ -378,8 +378,10 @@ def set_posture(state: RobotState, posture: Posture | None) -> None:
 
 
 def trajectory_postures(trajectory: RobotTrajectory, start: Posture) -> list[Posture]:
-    """Return the postures at the points of a trajectory; other joints as at the start."""
+    """Return the postures at the points of a trajectory, one at least; others as at the start."""
     joints = trajectory.joint_trajectory
+    if {len(point.positions) for point in joints.points} != {len(joints.joint_names)}:
+        raise IkServiceError('a trajectory without points of one position for each joint')
     return [
         {**start, **dict(zip(joints.joint_names, point.positions, strict=True))}
         for point in joints.points

@@ -76,6 +76,10 @@ def off_the_line(answer):
     answer.solution.joint_trajectory.points[middle].positions[0] += 0.05
 
 
+def single(answer):
+    del answer.solution.joint_trajectory.points[1:]
+
+
 def timeless(answer):
     for point in answer.solution.joint_trajectory.points:
         point.time_from_start = Duration()
@@ -95,6 +99,7 @@ def found(plan, request):
 LINES = {
     'a right server': (as_asked, ''),
     'a point beside the line': (changed_path(off_the_line), 'line-short'),
+    'only one point': (changed_path(single), 'line-short'),
     'no times': (changed_path(timeless), 'line-timing'),
     'always a fraction of 1': (changed_path(boastful), 'line-out-of-reach'),
     'no error codes': (found, 'line-step line-group line-frame'),
@@ -144,6 +149,14 @@ SCENES = {
 
 def short(trajectory):
     trajectory.points = trajectory.points[: len(trajectory.points) // 2]
+
+
+def empty(trajectory):
+    trajectory.points = []
+
+
+def uneven(trajectory):
+    trajectory.points[-1].positions.pop()
 
 
 def bent(trajectory):
@@ -215,6 +228,13 @@ PLANS = {
     'half of each trajectory': (
         changed_plan(short), as_asked,
         'plan-joints plan-timing plan-scaling plan-pose plan-planner',
+    ),
+    'trajectories without points': (
+        changed_plan(empty), as_asked,
+        'plan-joints plan-valid plan-timing plan-scaling plan-pose plan-planner plan-world',
+    ),
+    'a point that lacks a position': (
+        changed_plan(uneven), as_asked, 'plan-joints plan-valid plan-pose plan-planner',
     ),
     'a point that collides': (changed_plan(bent), as_asked, 'plan-valid'),
     'a point outside the limits': (changed_plan(unbound), as_asked, 'plan-joints plan-valid'),

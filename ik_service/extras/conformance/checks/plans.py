@@ -61,18 +61,18 @@ def _line_short(subject: Subject) -> str:
         raise CheckFailedError(asked, f'fraction {answer.fraction:g}', 'fraction 1')
     line = T_end[:3, 3] - T_start[:3, 3]
     worst = 0.0
-    for posture in trajectory_postures(answer.solution, start):
+    postures = trajectory_postures(answer.solution, start)
+    for posture in postures:
         T = subject.links_at(posture)[tip]
         part = np.clip((T[:3, 3] - T_start[:3, 3]) @ line / max(line @ line, 1e-12), 0.0, 1.0)
         worst = max(worst, float(np.linalg.norm(T[:3, 3] - T_start[:3, 3] - part * line)))
     if worst > subject.settings.position_tolerance:
         raise CheckFailedError(asked, f'a point {worst * 1e3:.3g} mm beside it', 'points on it')
-    first, *_, last = trajectory_postures(answer.solution, start)
-    for posture, T, what in ((first, T_start, 'start'), (last, T_end, 'end')):
+    for posture, T, what in ((postures[0], T_start, 'start'), (postures[-1], T_end, 'end')):
         if not subject.places(subject.links_at(posture)[tip], T):
             distance, _ = offset(subject.links_at(posture)[tip], T)
             raise CheckFailedError(asked, f'{what} {distance * 1e3:.3g} mm away', f'its {what}')
-    return f'{len(answer.solution.joint_trajectory.points)} points, {worst * 1e3:.1g} mm beside'
+    return f'{len(postures)} points, {worst * 1e3:.1g} mm beside'
 
 
 @LINES.check('GetCartesianPath: solution')
