@@ -8,6 +8,7 @@ import textwrap
 
 import numpy as np
 
+from ik_service.common.quoting import counted
 from ik_service.common.transforms import rpy_from_rotation
 
 _LABEL = 10  # width of the first column
@@ -64,10 +65,8 @@ def pose_text(T: np.ndarray, turned: bool = True, *free: str, digits: int = 4) -
 
 def effort_text(iterations: int, searches: int) -> str:
     """Return the effort of a solve: iterations over all searches, and searches."""
-    return (
-        f'{iterations} iteration{"" if iterations == 1 else "s"} in '
-        f'{searches} search{"" if searches == 1 else "es"}'
-    )
+    made = counted(iterations, 'iteration')
+    return f'{made} in {searches} search{"" if searches == 1 else "es"}'
 
 
 def joint_value_text(value: float, slides: bool) -> tuple[str, str]:

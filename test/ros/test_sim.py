@@ -100,18 +100,22 @@ def test_moves_to_the_end_of_a_trajectory(shared_bench, sim, states):
 
 def test_ignores_bad_commands_and_logs_each_fault_once(shared_bench, sim, states):
     command = shared_bench.publisher(JointState, 'joint_command')
+    played = shared_bench.publisher(JointTrajectory, 'joint_trajectory')
+    points = [JointTrajectoryPoint(positions=[1.0]), JointTrajectoryPoint(positions=[1.0, 2.0])]
+    ragged = JointTrajectory(joint_names=['panda_joint1'], points=points)
     start = states.wait().position
     faults = [
         (JointState(name=['panda_joint1', 'nose'], position=[1.0, 1.0]), "unknown joint 'nose'"),
         (JointState(name=['panda_joint1'], position=[math.nan]), 'nan'),
         (JointState(name=['panda_joint1'], position=[1.0, 2.0]), 'names 1 joints, but has 2'),
+        (ragged, 'ignored: trajectory, point 1: has 2 positions for 1 joints'),
     ]
 
     began = time.monotonic()
 
     def publish():
         for fault, _ in faults:
-            command.publish(fault)
+            (played if fault is ragged else command).publish(fault)
         return True
 
     until(lambda: publish() and all(text in sim.output for _, text in faults), what='the faults')
@@ -121,7 +125,7 @@ def test_ignores_bad_commands_and_logs_each_fault_once(shared_bench, sim, states
     command.publish(JointState(name=['panda_joint1'], position=[0.5]))
     states.wait(lambda message: abs(position(message, 'panda_joint1') - 0.5) < 1e-3)
     times = 1 + (time.monotonic() - began) // 10.0  # a fault that lasts is logged again
-    assert 3 <= sim.output.count('ignored') <= 3 * times
+    assert 4 <= sim.output.count('ignored') <= 4 * times
 
 
 def report(diagnostics):

@@ -35,7 +35,6 @@ from ik_service.paths.search.result import PathResult
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_spec
-from ik_service.solvers.result import IkTrace
 
 FORMAT = 1  # number of the format; it grows when a name or a meaning in it changes
 
@@ -76,7 +75,12 @@ def _document(request: Request, solved: bool, traced: bool, **answer: object) ->
     return document(
         request,
         solved,
-        target=_target(request),
+        target={
+            'from': request.origin,
+            'random_seed': request.random_seed,
+            **_pose(request.T_base_target),
+            'orientation_free': not request.has_orientation,
+        },
         seed=request.seed,
         avoid_collisions=request.collisions is not None,
         options={**asdict(request.options), 'record_trace': traced},
@@ -87,53 +91,35 @@ def _document(request: Request, solved: bool, traced: bool, **answer: object) ->
 
 def document(request: ArmRequest, solved: bool, **members: object) -> str:
     """Return an answer as JSON, with the arm it is for."""
-    head = {
+    chain = request.chain
+    answer = {
         'format': FORMAT,
         'ik_service': __version__,
         'solved': solved,
-        'robot': _robot(request),
-        'joints': _joints(request),
+        'robot': {
+            'name': chain.robot.name,
+            'urdf': str(request.urdf),
+            'base_link': chain.base_link,
+            'tip_link': chain.tip_link,
+            'locked': chain.locked,
+        },
+        'joints': [
+            {
+                'name': name,
+                'type': chain.robot.joints[name].type.value,
+                'unit': 'm' if slides else 'rad',
+                'lower': chain.lower[i],
+                'upper': chain.upper[i],
+            }
+            for i, (name, slides) in enumerate(zip(chain.joint_names, request.slides, strict=True))
+        ],
+        **members,
     }
-    plain = _plain({**head, **members})
-    return json.dumps(plain, indent=2, allow_nan=False)
-
-
-def _robot(request: ArmRequest) -> dict[str, object]:
-    chain = request.chain
-    return {
-        'name': chain.robot.name,
-        'urdf': str(request.urdf),
-        'base_link': chain.base_link,
-        'tip_link': chain.tip_link,
-        'locked': chain.locked,
-    }
-
-
-def _joints(request: ArmRequest) -> list[dict[str, object]]:
-    chain = request.chain
-    return [
-        {
-            'name': name,
-            'type': chain.robot.joints[name].type.value,
-            'unit': 'm' if slides else 'rad',
-            'lower': chain.lower[i],
-            'upper': chain.upper[i],
-        }
-        for i, (name, slides) in enumerate(zip(chain.joint_names, request.slides, strict=True))
-    ]
-
-
-def _target(request: Request) -> dict[str, object]:
-    return {
-        'from': request.origin,
-        'random_seed': request.random_seed,
-        **_pose(request.T_base_target),
-        'orientation_free': not request.has_orientation,
-    }
+    return json.dumps(_plain(answer), indent=2, allow_nan=False)
 
 
 def _result(outcome: SolverOutcome, traced: bool) -> dict[str, object]:
-    result = outcome.result
+    result, trace = outcome.result, outcome.trace
     return {
         'solver': outcome.solver,
         'remark': outcome.remark,
@@ -153,17 +139,15 @@ def _result(outcome: SolverOutcome, traced: bool) -> dict[str, object]:
         'call_time_s': outcome.call_time,
         'first_call_time_s': outcome.first_call_time,
         'timed_calls': outcome.timed_calls,
-        'trace': _trace(outcome.trace) if traced else None,
-    }
-
-
-def _trace(trace: IkTrace) -> dict[str, object]:
-    return {
-        'search': trace.search,
-        'q': trace.q,
-        'step': trace.step,
-        'position_error_m': trace.position_error,
-        'orientation_error_rad': trace.orientation_error,
+        'trace': {
+            'search': trace.search,
+            'q': trace.q,
+            'step': trace.step,
+            'position_error_m': trace.position_error,
+            'orientation_error_rad': trace.orientation_error,
+        }
+        if traced
+        else None,
     }
 
 
@@ -253,8 +237,9 @@ def request_lines(request: Request) -> list[str]:
 def outcome_lines(request: Request, outcome: SolverOutcome) -> list[str]:
     """Return the pose that a solver reached, its effort and its joint values, as lines."""
     result, options = outcome.result, request.options
-    off = deviation_text(request, result.position_error, result.orientation_error)
-    within = deviation_text(request, options.position_tolerance, options.orientation_tolerance)
+    weights = options.task_weights
+    off = deviation_text(weights, result.position_error, result.orientation_error)
+    within = deviation_text(weights, options.position_tolerance, options.orientation_tolerance)
     reached = result.success or result.collision is not None
     lines = labelled('Reached' if reached else 'Closest', pose_text(outcome.T_base_reached))
     lines += labelled('Off by', f'{off}   (tolerance {within})')
@@ -333,12 +318,12 @@ def _shown_iterations(search: np.ndarray) -> Iterator[tuple[int, int] | str]:
             yield from ((rows[k], k) for k in range(len(rows) - _TAIL, len(rows)))
 
 
-def deviation_text(request: Request, position: float, orientation: float) -> str:
-    """Return the errors of a pose [m] and [rad], without those that the task leaves free."""
+def deviation_text(weights: Sequence[float], position: float, orientation: float) -> str:
+    """Return the errors of a pose [m] and [rad], without those that task weights leave free."""
     parts = []
-    if request.has_position:
+    if any(weights[:3]):
         parts.append(distance_text(position))
-    if request.has_orientation:
+    if any(weights[3:]):
         parts.append(angle_text(orientation))
     return ', '.join(parts)
 
@@ -429,7 +414,12 @@ def path_lines(
     lines += labelled('Result', f'{path.status.name}: {path.end.text}')
     lines += labelled('Reached', f'{path.reached} of {count} poses, {100.0 * path.fraction:.3g} %')
     if path.reached:
-        lines += labelled('Off by', _errors_text(request, path))
+        position, orientation = (
+            errors[: path.reached].max()
+            for errors in (path.position_error, path.orientation_error)
+        )
+        off = deviation_text(request.options.ik.task_weights, position, orientation)
+        lines += labelled('Off by', f'{off} at most')
         lines += labelled('Step', _step_text(request, path))
     lines += labelled('Time', f'{time_text(path.solve_time)} in the search')
     if timed is not None:
@@ -531,15 +521,6 @@ def _duration_text(request: PathRequest, timed: JointTrajectory) -> str:
         f'{time_text(timed.duration)}; {request.chain.joint_names[joint]} comes to '
         f'{100.0 * shares[joint]:.0f} % of its velocity'
     )
-
-
-def _errors_text(request: PathRequest, path: PathResult) -> str:
-    weights, parts = request.options.ik.task_weights, []
-    if any(weights[:3]):
-        parts.append(distance_text(float(path.position_error[: path.reached].max())))
-    if any(weights[3:]):
-        parts.append(angle_text(float(path.orientation_error[: path.reached].max())))
-    return f'{", ".join(parts)} at most'
 
 
 def _step_text(request: PathRequest, path: PathResult) -> str:

@@ -329,7 +329,8 @@ def _title(request: Request, outcomes: Sequence[SolverOutcome]) -> str:
         return f'{arm}: solved by {solved} of {len(outcomes)} methods'
     (outcome,) = outcomes
     result = outcome.result
-    off = deviation_text(request, result.position_error, result.orientation_error)
+    weights = request.options.task_weights
+    off = deviation_text(weights, result.position_error, result.orientation_error)
     verdict = 'solved' if result.success else f'{result.status.name}, off by {off}'
     effort = effort_text(result.iterations, result.searches)
     time = time_text(result.solve_time)
@@ -392,30 +393,30 @@ def _path_title(request: PathRequest, path: PathResult) -> str:
     return f'{arm}: {end}' if path.success else f'{arm}: {end}\n{path.end.text}'
 
 
-def _course(request: PathRequest, path: PathResult) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return which rows are drawn, where they lie on the horizontal axis, and its label."""
-    rows = np.unique(np.linspace(0, path.reached - 1, min(path.reached, _MOST_POINTS)).astype(int))
+def _course(request: PathRequest, path: PathResult) -> tuple[np.ndarray, str]:
+    """Return where the poses lie on the horizontal axis, and its label."""
     times = request.targets.times
-    return (rows, rows, 'pose') if times is None else (rows, times[rows], 'time [s]')
+    return (np.arange(len(path.q)), 'pose') if times is None else (times, 'time [s]')
 
 
 def _draw_joints(panel: SubFigure, request: PathRequest, path: PathResult) -> None:
     title = 'and limits where they are near'
     for axes, i, scale in joint_grid(panel, request, path.q[: path.reached], _PATH_COLUMN, title):
         _draw_joint(axes, request, path, i, scale)
-    panel.supxlabel(_course(request, path)[2], fontsize=10)
+    panel.supxlabel(_course(request, path)[1], fontsize=10)
 
 
 def _draw_joint(
     axes: Axes, request: PathRequest, path: PathResult, joint: int, scale: float
 ) -> None:
     """Draw a joint, with those of its limits that it comes near to."""
-    rows, course, _ = _course(request, path)
+    rows = np.unique(np.linspace(0, path.reached - 1, min(path.reached, _MOST_POINTS)).astype(int))
     values = scale * path.q[rows, joint]
     _show_course(axes, request, path)
     if not len(values):
         axes.set_yticks([])
         return
+    course = _course(request, path)[0][rows]
     axes.plot(course, values, color=_CURVE, marker='.' if len(rows) < 3 else None)
     low, high = values.min(), values.max()
     spare = max(_SPARE * (high - low), _LEAST)
@@ -430,8 +431,7 @@ def _draw_joint(
 
 def _show_course(axes: Axes, request: PathRequest, path: PathResult) -> None:
     """Show the course of all poses, and where the path ends early."""
-    times = request.targets.times
-    course = np.arange(len(path.q)) if times is None else times
+    course, _ = _course(request, path)
     if len(course) > 1:
         spare = 0.02 * (course[-1] - course[0])
         axes.set_xlim(course[0] - spare, course[-1] + spare)
@@ -441,10 +441,9 @@ def _show_course(axes: Axes, request: PathRequest, path: PathResult) -> None:
 
 def _draw_steps(panel: SubFigure, request: PathRequest, path: PathResult) -> None:
     axes = panel.subplots()
-    _, _, label = _course(request, path)
-    times = request.targets.times
+    course, label = _course(request, path)
+    course = course[1 : path.reached]
     steps = np.abs(np.diff(path.q[: path.reached], axis=0)).max(axis=1, initial=0.0)
-    course = np.arange(1, path.reached) if times is None else times[1 : path.reached]
     bound = request.options.max_step
     axes.set_title('Largest step of a joint [rad or m]')
     axes.set_xlabel(label)

@@ -10,9 +10,7 @@ import math
 
 from control_msgs.action import FollowJointTrajectory
 import numpy as np
-from rclpy.duration import Duration
 from rclpy.time import Time
-from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import TargetRefusedError, TrajectoryError
@@ -38,6 +36,7 @@ from ik_service.ros.capabilities.trajectory_goals import (
     RequestedTolerances,
     TrajectoryRequest,
 )
+from ik_service.ros.common.conversions import trajectory_point
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.follower_interface import FollowerInterface
 from ik_service.ros.motion.followers import Followers
@@ -313,25 +312,11 @@ class CommandedPlayback(Playback):
         message = FollowJointTrajectory.Feedback()
         message.header.stamp = Time(nanoseconds=self.following.clock.graph_time()).to_msg()
         message.joint_names = list(self.motion_goal.trajectory.joint_names)
-        time = progress.time
-        message.desired = _point(time, progress.q, progress.velocity, progress.acceleration)
-        message.actual = _point(time, progress.measured)
-        message.error = _point(time, progress.q - progress.measured)
+        time, q = round(1e9 * progress.time), progress.q
+        message.desired = trajectory_point(time, q, progress.velocity, progress.acceleration)
+        message.actual = trajectory_point(time, progress.measured)
+        message.error = trajectory_point(time, q - progress.measured)
         if hasattr(message, 'index'):  # not on Humble
             times = self._request.trajectory.times
-            message.index = min(int(times.searchsorted(time)), len(times) - 1)
+            message.index = min(int(times.searchsorted(progress.time)), len(times) - 1)
         return message
-
-
-def _point(
-    time: float,
-    positions: np.ndarray,
-    velocities: np.ndarray | None = None,
-    accelerations: np.ndarray | None = None,
-) -> JointTrajectoryPoint:
-    return JointTrajectoryPoint(
-        positions=positions.tolist(),
-        velocities=[] if velocities is None else velocities.tolist(),
-        accelerations=[] if accelerations is None else accelerations.tolist(),
-        time_from_start=Duration(nanoseconds=round(time * 1e9)).to_msg(),
-    )

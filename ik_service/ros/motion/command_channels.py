@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-import array
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from ik_service.motion.command.gate import CommandedJoints, VelocityGate
 from ik_service.motion.command.velocity_command import VelocityCommand
 from ik_service.motion.state.joint_state_tracker import noise_of, stands_by
 from ik_service.motion.target_follower import TargetFollower
+from ik_service.ros.common.conversions import number_array
 from ik_service.ros.common.motion_clock import MotionClock
 
 
@@ -44,11 +44,6 @@ def joint_command(
 def multi_array(values: np.ndarray) -> Float64MultiArray:
     """Return positions or velocities (m,) as a ``std_msgs/Float64MultiArray``."""
     return Float64MultiArray(data=number_array(values))
-
-
-def number_array(values: np.ndarray) -> array.array:
-    """Return numbers as messages hold them."""
-    return array.array('d', np.ascontiguousarray(values, dtype=np.float64).tobytes())
 
 
 _numbers = itertools.count()

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 import time
 
-from builtin_interfaces.msg import Duration, Time
 from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 from rclpy.task import Future
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.motion.command.command_stream import FollowerCommand
 from ik_service.motion.command.command_window import PlannedMotion
@@ -22,8 +21,9 @@ from ik_service.motion.command.windowed_joints import BLENDED_HISTORY, WindowedJ
 from ik_service.motion.settings import FollowerSettings
 from ik_service.motion.target_follower import TargetFollower
 from ik_service.paths.trajectory import joint_trajectory as motion
+from ik_service.ros.common.conversions import trajectory_point
 from ik_service.ros.common.publishers import full_name, UNKNOWN
-from ik_service.ros.motion.command_channels import CommandChannel, CommandedGroup, number_array
+from ik_service.ros.motion.command_channels import CommandChannel, CommandedGroup
 
 _REPLACES = 'allow_trajectory_replacement'
 """Parameter of controllers that do not replace a trajectory at once, since 6.8."""
@@ -145,9 +145,6 @@ class ControllerVersion:
         asked.client.call_async(request).add_done_callback(answered)
 
 
-_SECOND = 10**9  # [ns]
-
-
 def joint_trajectory(trajectory: motion.JointTrajectory, start: int) -> JointTrajectory:
     """
     Return a trajectory as a message.
@@ -156,23 +153,11 @@ def joint_trajectory(trajectory: motion.JointTrajectory, start: int) -> JointTra
         yet, it is sent as 0, which means "now".
     """
     message = JointTrajectory(joint_names=list(trajectory.joint_names))
-    if start > 0:
-        message.header.stamp = Time(sec=start // _SECOND, nanosec=start % _SECOND)
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(max(start, 0), 10**9)
     velocities = trajectory.velocities
     assert velocities is not None
-    for after, q, velocity in zip(
-        trajectory.times.tolist(), trajectory.positions, velocities, strict=True
-    ):
-        nanoseconds = round(_SECOND * after)
-        message.points.append(
-            JointTrajectoryPoint(
-                positions=number_array(q),
-                velocities=number_array(velocity),
-                time_from_start=Duration(
-                    sec=nanoseconds // _SECOND, nanosec=nanoseconds % _SECOND
-                ),
-            )
-        )
+    rows = zip(trajectory.times.tolist(), trajectory.positions, velocities, strict=True)
+    message.points = [trajectory_point(round(10**9 * t), q, velocity) for t, q, velocity in rows]
     return message
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 
-from builtin_interfaces.msg import Duration
 from moveit_msgs.msg import RobotTrajectory
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
-from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
@@ -21,7 +18,7 @@ from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.cartesian_path import CartesianPath, JumpThresholds, LEAST_ROWS, MOST_POSES
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.conversions import matrix_from_pose, trajectory_point
 from ik_service.ros.common.errors import ErrorCode, invalid_goal, invalid_link, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.goals import group_of, Held
@@ -236,12 +233,7 @@ def write_trajectory(message: RobotTrajectory, trajectory: JointTrajectory, fram
     joints.header.frame_id = frame_id
     joints.joint_names = list(trajectory.joint_names)
     joints.points = [
-        JointTrajectoryPoint(
-            positions=array.array('d', q.tobytes()),
-            velocities=array.array('d', v.tobytes()),
-            accelerations=array.array('d', a.tobytes()),
-            time_from_start=Duration(sec=t // 10**9, nanosec=t % 10**9),
-        )
+        trajectory_point(t, q, v, a)
         for t, q, v, a in zip(
             nanoseconds.astype(int).tolist(),
             positions,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from typing import Any, TypeVar, Unpack
 
 from control_msgs.action import GripperCommand
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-import numpy as np
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -33,7 +31,9 @@ from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro_file import parse_xacro_args
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.robot import Robot
+from ik_service.ros.capabilities.trajectory_goals import trajectory_from
 from ik_service.ros.common.actions import DeferredActionServer, NodeOptions, NodeWithActions
+from ik_service.ros.common.conversions import number_array
 from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
 from ik_service.ros.common.runtime import know_callers
 from ik_service.ros.parameters.parameter_declaration import (
@@ -379,16 +379,10 @@ class PlayedTrajectory:
         :param now: present time on the monotonic clock [s].
         :raises TrajectoryError: it is none.
         """
-        points, stamp = message.points, message.header.stamp
+        stamp = message.header.stamp
         stamped = stamp.sec * 10**9 + stamp.nanosec
-        timed = all(len(point.velocities) for point in points)
-        trajectory = JointTrajectory(
-            tuple(message.joint_names),
-            np.array([t.sec + 1e-9 * t.nanosec for t in (p.time_from_start for p in points)]),
-            _rows([point.positions for point in points]),
-            _rows([point.velocities for point in points]) if timed else None,
-        )
-        return cls(trajectory, now + (1e-9 * (stamped - stamped_now) if stamped else 0.0))
+        ahead = 1e-9 * (stamped - stamped_now) if stamped else 0.0
+        return cls(trajectory_from(message), now + ahead)
 
     def command(self, now: float) -> JointCommand:
         """Return the command of a moment: names, positions and velocities."""
@@ -398,10 +392,6 @@ class PlayedTrajectory:
     def has_ended(self, now: float) -> bool:
         """Return whether nothing changes any more."""
         return now - self.start > self.trajectory.duration
-
-
-def _rows(values: list) -> np.ndarray:
-    return np.array([list(row) for row in values], dtype=np.float64)
 
 
 _REPORT_PERIOD = 1.0  # [s]
@@ -529,7 +519,7 @@ class SimulatedArmNode(NodeWithActions):
         try:
             self._played = PlayedTrajectory.of(message, now, time.monotonic())
         except TrajectoryError as error:
-            self._bad_commands.report(f'a command is ignored: the trajectory {error}')
+            self._bad_commands.report(f'a command is ignored: {error}')
 
     def _on_reset(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         if self._stop.service_is_ready():  # or the node would fetch the arm back
@@ -570,16 +560,11 @@ class SimulatedArmNode(NodeWithActions):
 
 
 def _message(state: ArmState) -> JointState:
-    efforts = array.array('d') if state.efforts is None else _numbers(state.efforts)
     message = JointState(
         name=state.names,
-        position=_numbers(state.positions),
-        velocity=_numbers(state.velocities),
-        effort=efforts,
+        position=number_array(state.positions),
+        velocity=number_array(state.velocities),
+        effort=number_array(() if state.efforts is None else state.efforts),
     )
     message.header.stamp = state.stamp
     return message
-
-
-def _numbers(values: np.ndarray) -> array.array:
-    return array.array('d', values.tobytes())

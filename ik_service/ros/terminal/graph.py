@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 import importlib
+import math
 import re
 import sys
 import time
@@ -64,11 +65,6 @@ _STATUS = {
     GoalStatus.STATUS_ABORTED: 'ABORTED',
 }
 
-
-_ACTION_ENDS = {
-    'clients': get_action_client_names_and_types_by_node,
-    'servers': get_action_server_names_and_types_by_node,
-}
 _NODE_ENDS = {
     'Subscribers': Node.get_subscriber_names_and_types_by_node,
     'Publishers': Node.get_publisher_names_and_types_by_node,
@@ -162,16 +158,11 @@ class Graph:
 
     def describe_topic(self, topic: str, endpoints: bool) -> None:
         """Print the type of a topic, and how many, or which, publish and read it."""
-        name = self._node.resolve_topic_name(topic)
-
-        def ends_there() -> tuple[list[Any], list[Any]]:
-            publishers = self._node.get_publishers_info_by_topic(name)
-            return publishers, self._node.get_subscriptions_info_by_topic(name)
-
-        self._sought(lambda: any(ends_there()))
-        ends = self._settled(ends_there)
-        if not any(ends):
-            raise CallFailedError(f'nobody publishes or reads {name}')
+        name, node = self._node.resolve_topic_name(topic), self._node
+        looks = node.get_publishers_info_by_topic, node.get_subscriptions_info_by_topic
+        ends = self._ends(
+            lambda: [look(name) for look in looks], f'nobody publishes or reads {name}'
+        )
         print(f'Type: {[*ends[0], *ends[1]][0].topic_type}\n')
         for label, found in zip(('Publisher', 'Subscription'), ends, strict=True):
             print(f'{label} count: {len(found)}')
@@ -231,21 +222,28 @@ class Graph:
     def describe_action(self, action: str, types: bool) -> None:
         """Print the nodes that serve an action, and those that call it, with types or without."""
         name = self._node.resolve_topic_name(action)
-
-        def ends_there() -> dict[str, list[tuple[str, str]]]:
-            return {label: self._ends(name, find) for label, find in _ACTION_ENDS.items()}
-
-        self._sought(lambda: any(ends_there().values()))
-        ends = self._settled(ends_there)
-        if not any(ends.values()):
-            raise CallFailedError(f'there is no action {name}')
+        finds = (
+            get_action_client_names_and_types_by_node,
+            get_action_server_names_and_types_by_node,
+        )
+        ends = self._ends(
+            lambda: [self._action_ends(name, find) for find in finds], f'there is no action {name}'
+        )
         print(f'Action: {name}')
-        for label, found in ends.items():
+        for label, found in zip(('clients', 'servers'), ends, strict=True):
             print(f'Action {label}: {len(found)}')
             for node, kind in found:
                 print(f'    {node} [{kind}]' if types else f'    {node}')
 
-    def _ends(self, action: str, find: Callable) -> list[tuple[str, str]]:
+    def _ends(self, look: Callable[[], list[list]], none: str) -> list[list]:
+        """Return both ends of a name when they have settled; raises CallFailedError for none."""
+        self._sought(lambda: any(look()))
+        ends = self._settled(look)
+        if not any(ends):
+            raise CallFailedError(none)
+        return ends
+
+    def _action_ends(self, action: str, find: Callable) -> list[tuple[str, str]]:
         """Return the nodes at one end of an action, and its type there."""
         ends = []
         for node, (short, space) in self._nodes().items():
@@ -332,18 +330,14 @@ class Graph:
 
     def _of_node(self, node: str, kind: type, service: str, request: object) -> Any:  # noqa: ANN401
         client: Client = self._node.create_client(kind, f'{node}/{service}')
-        end = time.monotonic() + _DISCOVERY
-        self._until(lambda: client.service_is_ready() or time.monotonic() > end)
-        if not client.service_is_ready():
+        if not self._until(client.service_is_ready, _DISCOVERY):
             near = suggested(self._node.resolve_topic_name(node), self._nodes())
             raise CallFailedError(f'Node not found: nobody offers {client.srv_name}; {near}')
         return self._result(client.call_async(request))
 
     def _wait(self, is_there: Callable[[], bool], what: str, name: str, kind: str) -> None:
         """Wait for the other end of a name; what may be wrong with it is shown after a while."""
-        end = time.monotonic() + _HINT
-        self._until(lambda: is_there() or time.monotonic() > end)
-        if not is_there():
+        if not self._until(is_there, _HINT):
             print(f'still waiting: {self._doubt(what, name, kind)}', file=sys.stderr, flush=True)
             self._until(is_there)
 
@@ -395,13 +389,14 @@ class Graph:
         self._until(future.done)
         return future.result()
 
-    def _until(self, is_there: Callable[[], bool]) -> None:
-        while not is_there():
+    def _until(self, is_there: Callable[[], bool], patience: float = math.inf) -> bool:
+        end = time.monotonic() + patience
+        while not (there := is_there()) and time.monotonic() < end:
             self._executor.spin_once(timeout_sec=_POLL)
+        return there
 
     def _spin(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        self._until(lambda: time.monotonic() >= end)
+        self._until(lambda: False, seconds)
 
 
 def rate_text(times: Sequence[float], now: float) -> str:
