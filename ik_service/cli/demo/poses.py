@@ -34,11 +34,7 @@ _ELBOW_UP = {
 
 @dataclass(frozen=True)
 class Stop:
-    """
-    Target with a name.
-
-    :ivar T_base_tip: (4, 4) the pose.
-    """
+    """Target with a name, and its pose (4, 4) T_base_tip."""
 
     name: str
     T_base_tip: np.ndarray

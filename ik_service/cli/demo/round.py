@@ -158,11 +158,7 @@ class Demo:
         self._yields = yields
 
     def ask(self, T_base_tip: np.ndarray) -> bool:
-        """
-        Request the joint values of a pose and print them, with their error by ``compute_fk``.
-
-        :param T_base_tip: (4, 4) the pose.
-        """
+        """Request the joint values of T_base_tip (4, 4), and print them with their error."""
         heading(f'1. Which joint values put {self._chain.tip_link} here?   service compute_ik')
         row('asked', pose_text(T_base_tip, digits=_DIGITS))
         answer = self._client.solve(T_base_tip)

@@ -56,11 +56,7 @@ class _Error(NamedTuple):
     tolerance: float
 
     def of(self, outcome: SolverOutcome) -> np.ndarray:
-        """
-        Return the errors over the iterations for a logarithmic axis, which has no 0 and infinity.
-
-        :returns: (k,) in the unit of the title.
-        """
+        """Return the errors (k,) for a logarithmic axis, in its unit: neither 0 nor infinity."""
         values = getattr(outcome.trace, self.field)
         return _finite(self.scale * np.maximum(values, 1e-7 * self.tolerance))
 
@@ -263,11 +259,7 @@ def _finite(values: np.ndarray) -> np.ndarray:
 
 
 def draw_limits(axes: Axes, lower: float, upper: float) -> None:
-    """
-    Draw limits as dashed lines, and shade the range beyond.
-
-    :param lower: its lower limit, in the unit of the axes; −∞ for none.
-    """
+    """Draw the limits that are finite as dashed lines, and shade the range beyond."""
     low, high = axes.dataLim.intervaly
     bounds = [bound for bound in (lower, upper) if np.isfinite(bound)]
     low, high = min([low, *bounds]), max([high, *bounds])

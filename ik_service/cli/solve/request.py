@@ -134,11 +134,7 @@ def _seed(
 def given_posture(
     words: Sequence[float] | str | None, chain: KinematicChain, name: str
 ) -> np.ndarray | None:
-    """
-    Return a posture of the command line (n,) [rad] or [m]; None where it has none.
-
-    :raises IkServiceError: they are not as many as there are joints, or there is no such state.
-    """
+    """Return a posture of the command line (n,) [rad] or [m], or None; raises IkServiceError."""
     if isinstance(words, str):
         return named_seed(chain, words)
     return None if words is None else _vector(words, chain, name)

@@ -48,11 +48,7 @@ _MOST_NAMED = 5  # joints at fault that a message names
 
 
 def follower_for(followers: Followers, names: Sequence[str]) -> FollowerInterface:
-    """
-    Return the follower of the group whose joints a trajectory moves.
-
-    :raises GoalRefusedError: no group has all of them and no other; names those at fault.
-    """
+    """Return the follower of just the joints of a trajectory; raises GoalRefusedError for none."""
     wanted = set(names)
     for following in followers:
         if set(following.chain.joint_names) == wanted:
@@ -146,11 +142,7 @@ def _limits(following: FollowerInterface) -> TrajectoryLimits:
 
 
 def start_time(request: TrajectoryRequest, clock: MotionClock) -> float:
-    """
-    Return the start time of a trajectory on the motion clock [s]; −inf for now.
-
-    :raises GoalRefusedError: it would be over already, or begins too far ahead.
-    """
+    """Return the start on the motion clock [s], −inf for now; raises GoalRefusedError."""
     if not request.stamp:
         return -math.inf
     start = clock.moment_of(request.stamp)

@@ -72,11 +72,7 @@ def twist_from(
 
 
 def joints_from(message: JointJog, following: FollowerInterface, settings: ServoSettings) -> Noted:
-    """
-    Return the joint velocities that a message asks for.
-
-    :raises ArgumentError: naming the joint or the number that cannot be.
-    """
+    """Return the joint velocities that a message asks for; raises ArgumentError."""
     names, velocities = list(message.joint_names), list(message.velocities)
     if names and not velocities and len(message.displacements):
         raise ArgumentError('velocities', f'are missing: {_DISPLACEMENTS}')

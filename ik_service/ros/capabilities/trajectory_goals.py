@@ -59,11 +59,7 @@ def preempted(reason: str) -> TrajectoryOutcome:
 
 
 class GoalRefusedError(IkServiceError):
-    """
-    Goal that is refused before anything moves.
-
-    :ivar outcome: why.
-    """
+    """Goal that is refused before anything moves, with its outcome."""
 
     def __init__(self, end: TrajectoryEnd, text: str) -> None:
         super().__init__(text)

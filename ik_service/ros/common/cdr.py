@@ -70,11 +70,7 @@ def _class_of(name: str) -> type:
 
 
 class _Reader:
-    """
-    Reader of one message.
-
-    :param order: the byte order, as for :mod:`struct`.
-    """
+    """Reader of one message in a byte order of :mod:`struct`."""
 
     def __init__(self, data: bytes, order: str) -> None:
         self._data = memoryview(data)[4:]

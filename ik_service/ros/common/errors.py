@@ -32,11 +32,7 @@ class ErrorCode(IntEnum):
 
 
 class RequestError(IkServiceError):
-    """
-    A request that cannot be answered as it stands.
-
-    :ivar code: the error code of the answer.
-    """
+    """A request that cannot be answered as it stands, with the error code of the answer."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)

@@ -49,11 +49,7 @@ def listener_ids(node: Node, publisher: Publisher) -> frozenset[bytes]:
 
 
 def not_received(node: Node) -> list[str]:
-    """
-    Return a sentence about each publisher whose quality of service keeps its messages from a node.
-
-    :param node: the node; all of its subscriptions are checked.
-    """
+    """Return a sentence about each publisher that the quality of service keeps from a node."""
     by_topic: dict[str, list[Subscription]] = {}
     for subscription in tuple(node.subscriptions):
         with suppress(InvalidHandle):  # one that is being destroyed

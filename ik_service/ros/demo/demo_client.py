@@ -63,11 +63,7 @@ class PlannedMove:
 
 
 class PlanClient:
-    """
-    Client of ``apply_planning_scene`` and ``move_action``.
-
-    :param base_link: frame of all poses.
-    """
+    """Client of ``apply_planning_scene`` and ``move_action``, for poses in ``base_link``."""
 
     def __init__(self, node: Node, base_link: str, tip_link: str, wait: Wait) -> None:
         self._base_link, self._tip_link, self._wait = base_link, tip_link, wait

@@ -18,11 +18,7 @@ _COUNTS = {STOPS: STOPPED, MOTIONS: MOTION}
 
 
 class TakeOver:
-    """
-    Reason for the demo to yield.
-
-    :ivar reason: why; empty while it need not.
-    """
+    """Reason for the demo to yield; empty while it need not."""
 
     def __init__(self) -> None:
         self.reason = ''

@@ -64,12 +64,7 @@ class TriangleBudget:
 
 
 def fill_marker(marker: Marker, shape: AnyShape, T: np.ndarray, budget: TriangleBudget) -> bool:
-    """
-    Give a marker the type, the size and the pose of a shape.
-
-    :param T: (4, 4) pose of the shape in the marker's frame [m].
-    :returns: whether the marker has this very shape: False for a mesh drawn as a box.
-    """
+    """Give a marker a shape and its pose T (4, 4); return False for a mesh, drawn as a box."""
     if isinstance(shape, _Triangulated):
         return _as_triangles(marker, shape, T, budget)
     if isinstance(shape, MeshFile):
@@ -293,11 +288,7 @@ _PLACEHOLDER = Sphere(0.05)
 
 
 class WorldMarkerPublisher:
-    """
-    Publisher of ``world_markers``.
-
-    :ivar publisher: of the messages; :meth:`update` is called while somebody listens.
-    """
+    """Publisher of ``world_markers``; :meth:`update` is called while somebody listens."""
 
     def __init__(self, node: Node, collisions: CollisionWorld) -> None:
         self._node, self._collisions = node, collisions

@@ -184,11 +184,7 @@ class IkNode(NodeWithActions):
         return self._motion.followers
 
     def start(self) -> None:
-        """
-        Take the robot description, or wait for it, and subscribe to everything.
-
-        :raises IkServiceError: the description that the parameters give makes no arm.
-        """
+        """Take the robot description, or wait for it, and subscribe; raises IkServiceError."""
         know_callers()
         self._compiler.begin(self.parameters.solver.name)
         self._motion.start()

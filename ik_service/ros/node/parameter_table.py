@@ -63,11 +63,7 @@ TF_TIMEOUT = ParameterSpec(
 
 
 def tool_frames_of(values: Mapping[str, object]) -> dict[str, ToolFrame]:
-    """
-    Return the tool frames that parameters give, to be checked with the robot.
-
-    :raises OptionError: a name or a value cannot be used, or a frame has no link.
-    """
+    """Return the tool frames of parameters, to be checked with the robot; raises OptionError."""
     entries: Mapping[str, Mapping[str, Any]] = TOOL_FRAMES.read(values)
     return {name: ToolFrame(**fields) for name, fields in entries.items()}
 
@@ -122,11 +118,7 @@ _SHORTEST, _LONGEST = 1e-6, 60.0  # time for a solve [s], as for solver.timeout
 
 
 def group_settings(entries: Entries) -> dict[str, GroupSettings]:
-    """
-    Return the planning groups that the parameter ``groups`` describes.
-
-    :raises OptionError: a value cannot be; whether the links are there is seen with the robot.
-    """
+    """Return the groups of ``groups``, to be checked with the robot; raises OptionError."""
     return {name: _settings(name, fields) for name, fields in entries.items()}
 
 

@@ -80,11 +80,7 @@ class RobotDescriptions:
         self._publishers: dict[str, Publisher] = {}
 
     def start(self) -> None:
-        """
-        Build the arm that the parameters describe, and subscribe to missing descriptions.
-
-        :raises IkServiceError: the description that the parameters give makes no arm.
-        """
+        """Build the arm of the parameters, or subscribe to descriptions; raises IkServiceError."""
         for path, text in ((URDF, ROBOT_DESCRIPTION), (SRDF, ROBOT_DESCRIPTION_SEMANTIC)):
             if self._parameters[path] and self._parameters[text]:
                 self._node.get_logger().warning(

@@ -65,11 +65,7 @@ class MappingField:
 
 @dataclass(frozen=True)
 class MappingSpec:
-    """
-    Specification of a parameter that holds a mapping.
-
-    :ivar name: its name, which is also the prefix of the nested parameters.
-    """
+    """Specification of a parameter with a mapping; its name prefixes the nested ones."""
 
     name: str
     fields: tuple[MappingField, ...]

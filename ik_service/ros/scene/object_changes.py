@@ -102,11 +102,7 @@ def operation_of(message: CollisionObject) -> int:
 
 
 def changed_world(world: World, message: CollisionObject, placing: Placing) -> World:
-    """
-    Return the world that a message of ``collision_object`` makes of another.
-
-    :raises IkServiceError: the message is faulty, or does not go with the world.
-    """
+    """Return the world after a message of ``collision_object``; raises IkServiceError."""
     operation, name = operation_of(message), message.id
     if operation == REMOVE:
         if not name:

@@ -133,11 +133,7 @@ def chain_start(
     settings: SolverSettings,
     frames: Frames,
 ) -> ChainStart:
-    """
-    Return the start of a request's solves.
-
-    :raises RequestError: INVALID_LINK_NAME, or INVALID_ROBOT_STATE.
-    """
+    """Return the start of a request's solves; raises RequestError."""
     check_whole([goal], settings)
     try:
         chosen = group.chain_solvers[goal.link, settings]
@@ -250,12 +246,7 @@ class IkHandler(ServiceHandler):
         return outcome_of(result, arm, chosen, posture, notes, start.outside)
 
     def goals(self, request: PositionIKRequest, measured: MeasuredState) -> list[PoseGoal]:
-        """
-        Return the poses that a request asks for.
-
-        :raises RequestError: INVALID_LINK_NAME where poses and links do not go together;
-            INVALID_ROBOT_STATE for an attached object that is faulty.
-        """
+        """Return the poses that a request asks for; raises RequestError."""
         known, state = self._collisions.known, request.robot_state
         return pose_goals(request, held_with(state, known, measured, self._frames))
 

@@ -360,11 +360,7 @@ class SimulationDiagnostics:
 
 @dataclass(frozen=True)
 class PlayedTrajectory:
-    """
-    Trajectory with the time at which it begins.
-
-    :ivar start: when it begins, on the monotonic clock [s].
-    """
+    """Trajectory, and when it begins on the monotonic clock [s]."""
 
     trajectory: JointTrajectory
     start: float
