@@ -167,6 +167,8 @@ def serial_robot(joints, parts=''):
     return f'<robot name="r"><link name="l0"/>{body}</robot>'
 
 
+DOCUMENT_TYPE = r'^line 1: a URDF must not declare a document type'
+EMPTY = 'the robot description is empty'
 BILLION_LAUGHS = (
     '<!DOCTYPE robot [<!ENTITY e0 "ha">'
     + ''.join(f'<!ENTITY e{i + 1} "{f"&e{i};" * 10}">' for i in range(10))
@@ -174,34 +176,41 @@ BILLION_LAUGHS = (
 )
 
 
-@pytest.mark.parametrize(
-    'text',
-    [
-        BILLION_LAUGHS,
-        '<!DOCTYPE robot SYSTEM "file:///etc/passwd"><robot name="r"/>',
-        '<!DOCTYPE robot PUBLIC "a" "http://127.0.0.1:1/a.dtd"><robot name="r"/>',
-        '<!DOCTYPE robot><robot name="r"><link name="a"/></robot>',
-    ],
-)
-def test_document_types_and_entities(text):
-    assert_refused(text, r'^line 1: a URDF must not declare a document type')
+REFUSED = {
+    'entities': (BILLION_LAUGHS, DOCUMENT_TYPE),
+    'system': ('<!DOCTYPE robot SYSTEM "file:///etc/passwd"><robot name="r"/>', DOCUMENT_TYPE),
+    'public': (
+        '<!DOCTYPE robot PUBLIC "a" "http://[::1]:1/a.dtd"><robot name="r"/>',
+        DOCUMENT_TYPE,
+    ),
+    'document type': ('<!DOCTYPE robot><robot name="r"><link name="a"/></robot>', DOCUMENT_TYPE),
+    'undeclared entity': ('<robot name="&x;"/>', 'line 1, .*undefined entity'),
+    'elements': ('<robot name="r">' + '<a/>' * 4_000_000, 'more than 200000 elements'),
+    'attributes': (
+        '<robot ' + ' '.join(f'a{i}=""' for i in range(100_000)) + '/>',
+        'a tag .*longer',
+    ),
+    'name': ('<robot name="' + 'a' * 16_000_000 + '"/>', 'a tag or comment longer'),
+    'comment': (
+        '<robot name="r"><!--' + '- ' * 8_000_000 + '--></robot>',
+        'a tag or comment longer',
+    ),
+    'empty': ('', EMPTY),
+    'blank': (' ', EMPTY),
+    'blank lines': ('\n\t', EMPTY),
+    'half a surrogate pair': ('<robot name="\udc80"/>', r'not Unicode text \(character 13\)'),
+    'xacro': (
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
+        '<xacro:include filename="arm.xacro"/></robot>',
+        "^line 2: .*'xacro:include'.* expand the file with xacro first",
+    ),
+    'device': ('/dev/zero', "^file '/dev/zero': cannot be read: it is a device, and a regular"),
+}
 
 
-def test_external_entities_read_no_file(tmp_path):
-    secret = tmp_path / 'secret'
-    secret.write_text('the-secret')
-    text = (
-        f'<!DOCTYPE robot [<!ENTITY x SYSTEM "{secret.as_uri()}">'
-        f'<!ENTITY % y SYSTEM "{secret.as_uri()}"> %y;]>'
-        '<robot name="r"><link name="&x;"/></robot>'
-    )
-    with pytest.raises(UrdfError, match='must not declare a document type') as caught:
-        Robot.from_urdf(text)
-    assert 'the-secret' not in str(caught.value)
-
-
-def test_undeclared_entity():
-    assert_refused('<robot name="&x;"/>', 'line 1, .*undefined entity')
+@pytest.mark.parametrize(('text', 'message'), REFUSED.values(), ids=REFUSED)
+def test_texts_that_are_no_urdf_are_refused_soon(text, message):
+    assert_refused(text, message)
 
 
 def test_a_hundred_thousand_levels():
@@ -219,10 +228,6 @@ def test_fifty_megabytes(tmp_path):
     assert_refused(path, r"^file '.*huge\.urdf': .*longer than 16 MiB")
 
 
-def test_an_endless_file():
-    assert_refused('/dev/zero', "^file '/dev/zero': cannot be read: it is a device, and a regular")
-
-
 def test_too_many_links():
     assert_refused(serial_robot(20_000), f'line 1: more than {MAX_LINKS} links')
     joints = '<joint name="j" type="fixed"/>' * 50_000
@@ -235,20 +240,6 @@ def test_the_longest_serial_chain_is_read_in_bounded_time():
     robot = Robot.from_urdf(text)
     assert time.process_time() - start < LONGEST_TIME
     assert len(robot.path('l0', robot.leaves[0])) == MAX_LINKS - 1
-
-
-@pytest.mark.parametrize(
-    ('text', 'message'),
-    [
-        ('<robot name="r">' + '<a/>' * 4_000_000, 'more than 200000 elements'),
-        ('<robot ' + ' '.join(f'a{i}=""' for i in range(100_000)) + '/>', 'a tag .*longer'),
-        ('<robot name="' + 'a' * 16_000_000 + '"/>', 'a tag or comment longer'),
-        ('<robot name="r"><!--' + '- ' * 8_000_000 + '--></robot>', 'a tag or comment longer'),
-    ],
-    ids=['elements', 'attributes', 'name', 'comment'],
-)
-def test_too_many_elements(text, message):
-    assert_refused(text, message)
 
 
 def test_many_different_attributes():
@@ -266,15 +257,10 @@ def test_long_names_are_cut_in_messages():
     assert len(str(caught.value)) < 200
 
 
-@pytest.mark.parametrize('text', ['', ' ', '\n\t'])
-def test_empty_text(text):
-    assert_refused(text, 'the robot description is empty')
-
-
 @pytest.mark.parametrize(
     ('data', 'message'),
     [
-        (b'', 'the robot description is empty'),
+        (b'', EMPTY),
         (b'\x7fELF\x02\x01\x01\x00\xff\xfe', 'not UTF-8 text'),
         ('<robot name="é"/>'.encode('latin-1'), r'not UTF-8 text \(byte 13\)'),
         ('<robot name="r"/>'.encode('utf-16'), 'the robot has no links'),
@@ -304,10 +290,6 @@ def test_lines_are_counted_from_the_start_of_the_text():
     assert Robot.from_urdf(text.replace('"a">', '"a"/>')).name == 'é'
 
 
-def test_text_with_half_a_surrogate_pair():
-    assert_refused('<robot name="\udc80"/>', r'not Unicode text \(character 13\)')
-
-
 def test_paths_that_cannot_be_read(tmp_path):
     missing = tmp_path / 'none.urdf'
     assert_refused(missing, r"^file '.*none\.urdf': cannot be read: No such file")
@@ -315,14 +297,6 @@ def test_paths_that_cannot_be_read(tmp_path):
     assert_refused(tmp_path, 'cannot be read: it is a folder, and a regular file is needed')
     assert_refused('nul\0byte', 'cannot be read: .*embedded null')  # byte, or character
     assert_refused('x' * 1_000_000, "^file '…x{300}': cannot be read: File name too long")
-
-
-def test_xacro_is_not_urdf():
-    text = (
-        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
-        '<xacro:include filename="arm.xacro"/></robot>'
-    )
-    assert_refused(text, "^line 2: .*'xacro:include'.* expand the file with xacro first")
 
 
 @SEEDED

@@ -244,17 +244,17 @@ def check_fault(parts, kind, message):
     assert robot.independent_joint_names == ('wrist',)
 
 
-@pytest.mark.parametrize('kind', ['planar', 'floating'])
-def test_a_joint_of_several_degrees_of_freedom_cannot_mimic(kind):
-    check_fault('<mimic joint="wrist"/>', kind, f'a {kind} joint cannot mimic')
-
-
-def test_a_prismatic_joint_needs_a_limit_too():
-    check_fault('', 'prismatic', 'a prismatic joint needs a <limit>')
-
-
-def test_a_joint_of_an_unknown_type():
-    check_fault(LIMIT, 'universal', "unknown type 'universal'; valid: revolute, continuous, prism")
+@pytest.mark.parametrize(
+    ('parts', 'kind', 'message'),
+    [
+        ('<mimic joint="wrist"/>', 'planar', 'a planar joint cannot mimic'),
+        ('<mimic joint="wrist"/>', 'floating', 'a floating joint cannot mimic'),
+        ('', 'prismatic', 'a prismatic joint needs a <limit>'),
+        (LIMIT, 'universal', "unknown type 'universal'; valid: revolute, continuous, prism"),
+    ],
+)
+def test_faults_of_joints_of_other_types(parts, kind, message):
+    check_fault(parts, kind, message)
 
 
 @pytest.mark.parametrize(

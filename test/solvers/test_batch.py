@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 from support.chains import arm_path, postures, targets, transform
-from support.solver_checks import assert_rows_equal
+from support.solver_checks import assert_partial, assert_rows_equal
 
 import ik_service as iks
 from ik_service.exceptions import (
@@ -66,43 +66,40 @@ def test_no_targets(panda, none, seeds):
     assert batch.success.shape == batch.status.shape == (0,)
 
 
-@pytest.mark.parametrize('poses', [np.eye(4), np.zeros((2, 3, 3)), 'poses', [[1, 2], [3]], 3.0])
-def test_targets_of_another_shape_are_refused(panda, poses):
-    with pytest.raises(ArgumentError, match=r'^targets'):
-        iks.solve_ik_batch(panda, poses)
-
-
-def test_target_that_is_no_pose_names_its_row(panda, problems):
-    poses, _ = problems
-    for value in (transform(p=(np.nan, 0, 0)), np.zeros((4, 4)), np.diag([1.0, 1, -1, 1])):
-        poses[17] = value
-        with pytest.raises(ArgumentError, match=r'^targets.*17'):
-            iks.solve_ik_batch(panda, poses)
-
-
 @pytest.mark.parametrize(
-    'seeds', [np.zeros(6), np.zeros((59, 7)), np.zeros((60, 6)), 0.0, 'seeds', [[0.0], [0.0, 1.0]]]
+    ('arguments', 'message'),
+    [
+        *(
+            ({'targets': poses}, '^targets')
+            for poses in (np.eye(4), np.zeros((2, 3, 3)), 'poses', [[1, 2], [3]], 3.0)
+        ),
+        *(
+            ({'seeds': seeds}, '^seeds')
+            for seeds in (
+                *(np.zeros(shape) for shape in (6, (59, 7), (60, 6))),
+                *(0.0, 'seeds', [[0.0], [0.0, 1.0]]),
+            )
+        ),
+        ({'options': iks.IkOptions(record_trace=True)}, 'record_trace'),
+        ({'solver': 'newton'}, 'newton'),
+        ({'threads': 0}, 'threads'),
+    ],
 )
-def test_seeds_of_another_shape_are_refused(panda, problems, seeds):
-    with pytest.raises(ArgumentError, match=r'^seeds'):
-        iks.solve_ik_batch(panda, problems[0], seeds)
+def test_arguments_that_cannot_be_are_refused(panda, problems, arguments, message):
+    arguments = dict(zip(('targets', 'seeds'), problems, strict=True)) | arguments
+    with pytest.raises((ArgumentError, OptionError, UnknownSolverError), match=message):
+        iks.solve_ik_batch(panda, **arguments)
 
 
-def test_seed_that_is_not_finite_names_its_row(panda, problems):
+def test_targets_and_seeds_that_cannot_be_are_named_by_their_rows(panda, problems):
     poses, seeds = problems
     seeds[23, 4] = np.inf
     with pytest.raises(ArgumentError, match=r'^seeds.*23'):
         iks.solve_ik_batch(panda, poses, seeds)
-
-
-def test_invalid_batch_arguments_are_refused(panda, problems):
-    poses, _ = problems
-    with pytest.raises(OptionError, match='record_trace'):
-        iks.solve_ik_batch(panda, poses, options=iks.IkOptions(record_trace=True))
-    with pytest.raises(UnknownSolverError, match='newton'):
-        iks.solve_ik_batch(panda, poses, solver='newton')
-    with pytest.raises(ArgumentError, match='threads'):
-        iks.solve_ik_batch(panda, poses, threads=0)
+    for value in (transform(p=(np.nan, 0, 0)), np.zeros((4, 4)), np.diag([1.0, 1, -1, 1])):
+        poses[17] = value
+        with pytest.raises(ArgumentError, match=r'^targets.*17'):
+            iks.solve_ik_batch(panda, poses)
 
 
 def test_a_chained_batch_is_a_path_of_single_solves(arm):
@@ -127,19 +124,6 @@ def many_problems(panda):
     return poses, postures(panda, COUNT, seed=51)
 
 
-def assert_partial(batch, whole, seeds):
-    """Each row is the answer or nothing but its seed, and there are some of both."""
-    stopped = batch.status == iks.IkStatus.INTERRUPTED
-    assert 0 < stopped.sum() < COUNT
-    np.testing.assert_array_equal(batch.q[stopped], seeds[stopped])
-    assert np.all(np.isinf(batch.position_error[stopped]))
-    assert np.all(np.isinf(batch.orientation_error[stopped]))
-    assert not batch.success[stopped].any()
-    assert not batch.iterations[stopped].any()
-    np.testing.assert_array_equal(batch.q[~stopped], whole.q[~stopped])
-    np.testing.assert_array_equal(batch.status[~stopped], whole.status[~stopped])
-
-
 def press_ctrl_c(done, total):
     signal.raise_signal(signal.SIGINT)
 
@@ -159,7 +143,7 @@ def test_what_ends_a_batch_leaves_the_answers_so_far(
         partial = caught.value.partial
     else:
         partial = iks.solve_ik_batch(panda, *many_problems, **arguments)
-    assert_partial(partial, whole, many_problems[1])
+    assert 0 < assert_partial(partial, whole, many_problems[1]) < COUNT
 
 
 class CtrlC:

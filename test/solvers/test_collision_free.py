@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.chains import arm, arm_path, pose_difference, postures, targets, within_limits
 from support.motion.storm import BODIES, Wall
+from support.solver_checks import assert_partial
 from support.solver_checks import assert_rows_equal as rows_equal
 
 import ik_service as iks
@@ -309,7 +310,7 @@ def test_a_stopped_batch_holds_answers_that_are_tested(
         panda, *problems, options=OPTIONS, threads=threads, collisions=wall,
         progress=lambda *_: False,
     )  # fmt: skip
-    _assert_partial(stopped, whole, problems[1])
+    assert assert_partial(stopped, whole, problems[1])
 
 
 @pytest.mark.parametrize('rounds', [0, 3])
@@ -326,17 +327,7 @@ def test_ctrl_c_in_a_test_leaves_its_rows_unanswered(panda, problems, rounds):
     pressed.left = rounds
     with pytest.raises(BatchInterruptedError) as caught:
         iks.solve_ik_batch(panda, *problems, options=OPTIONS, threads=1, collisions=pressed)
-    _assert_partial(caught.value.partial, whole, problems[1])
-
-
-def _assert_partial(partial, whole, seeds):
-    """Rows are as in the whole batch, or not answered at all."""
-    left = partial.status == IkStatus.INTERRUPTED
-    assert left.any()
-    assert (partial.q[left] == seeds[left]).all()
-    assert not partial.success[left].any()
-    assert (partial.q[~left] == whole.q[~left]).all()
-    assert (partial.status[~left] == whole.status[~left]).all()
+    assert assert_partial(caught.value.partial, whole, problems[1])
 
 
 def test_without_a_test_there_are_no_verdicts(panda, problems):

@@ -24,6 +24,8 @@ from support.chains import (
     within_limits,
 )
 
+WEIGHTS = [(1.0,) * 6, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0), (2.0, 1.0, 0.5, 0.1, 3.0, 0.0)]
+
 
 def options_with(**values):
     """Bounded by searches and not by time, so that the machine's load does not matter."""
@@ -86,6 +88,19 @@ def assert_rows_equal(batch, results):
         assert batch.orientation_error[k] == result.orientation_error
         assert batch.iterations[k] == result.iterations
         assert batch.searches[k] == result.searches
+
+
+def assert_partial(batch, whole, seeds):
+    """Each row is the answer or nothing but its seed; return how many are the latter."""
+    stopped = batch.status == iks.IkStatus.INTERRUPTED
+    np.testing.assert_array_equal(batch.q[stopped], seeds[stopped])
+    assert np.all(np.isinf(batch.position_error[stopped]))
+    assert np.all(np.isinf(batch.orientation_error[stopped]))
+    assert not batch.success[stopped].any()
+    assert not batch.iterations[stopped].any()
+    np.testing.assert_array_equal(batch.q[~stopped], whole.q[~stopped])
+    np.testing.assert_array_equal(batch.status[~stopped], whole.status[~stopped])
+    return stopped.sum()
 
 
 class FirstStep(NamedTuple):

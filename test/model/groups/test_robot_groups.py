@@ -212,54 +212,51 @@ def group(name, joints, **states):
     return PlanningGroup(name, 'base', (name,), tuple(joints), states)
 
 
-def test_states_of_a_group_with_more_joints_are_cut_to_those_wanted():
-    groups = [group('arm_and_hand', 'abc', up={'a': 1.0, 'b': 2.0, 'c': 3.0})]
-    assert dict(named_states(groups, 'ab')) == {'up': {'a': 1.0, 'b': 2.0}}
-
-
-def test_states_of_a_group_with_fewer_joints_name_only_those():
-    assert dict(named_states([group('arm', 'ab', up={'a': 1.0})], 'abc')) == {'up': {'a': 1.0}}
-
-
-def test_groups_that_share_only_some_joints_do_not_count():
-    groups = [
+NAMED_STATES = {
+    'of more joints are cut to those wanted': (
+        'ab',
+        {'up': {'a': 1.0, 'b': 2.0}},
+        group('arm_and_hand', 'abc', up={'a': 1.0, 'b': 2.0, 'c': 3.0}),
+    ),
+    'of fewer joints name only those': (
+        'abc',
+        {'up': {'a': 1.0}},
+        group('arm', 'ab', up={'a': 1.0}),
+    ),
+    'of groups that share only some joints do not count': (
+        ['torso', 'left'],
+        {},
         group('right', ['torso', 'right'], up={'torso': 1.0, 'right': 1.0}),
         group('hand', ['finger'], open={'finger': 1.0}),
-    ]
-    assert not named_states(groups, ['torso', 'left'])
-
-
-def test_states_without_one_of_the_joints_do_not_count():
-    assert not named_states([group('all', 'abc', closed={'c': 1.0})], 'ab')
-
-
-def test_of_the_same_name_the_group_with_the_nearest_joints_counts_then_the_first():
-    groups = [
+    ),
+    'without one of the joints do not count': ('ab', {}, group('all', 'abc', closed={'c': 1.0})),
+    'of the group with the nearest joints count, then of the first': (
+        'ab',
+        {'up': {'a': 2.0}, 'down': {'a': -1.0}},
         group('wide', 'abc', up={'a': 1.0}, down={'a': -1.0}),
         group('exact', 'ab', up={'a': 2.0}),
         group('twin', 'ab', up={'a': 3.0}),
-    ]
-    assert dict(named_states(groups, 'ab')) == {'up': {'a': 2.0}, 'down': {'a': -1.0}}
+    ),
+}
 
 
-def test_a_robot_has_the_states_of_its_known_groups():
+@pytest.mark.parametrize('case', NAMED_STATES.values(), ids=NAMED_STATES)
+def test_named_states(case):
+    joints, states, *groups = case
+    assert dict(named_states(groups, joints)) == states
+
+
+def test_a_robot_has_the_states_of_its_known_groups_or_of_its_srdf():
     robot = Robot.from_urdf(arm_path('panda'))
-    chain = robot.chain('panda_link0', 'panda_hand_tcp')
-    states = robot.named_states(chain.joint_names)
+    names = robot.chain('panda_link0', 'panda_hand_tcp').joint_names
+    states = robot.named_states(names)
     assert list(states) == ['ready', 'extended']
-    assert set(states['ready']) == set(chain.joint_names)
+    assert set(states['ready']) == set(names)
     assert not robot.named_states(['panda_finger_joint1'])
-
-
-def test_a_robot_has_the_states_of_its_srdf():
-    text = (
-        '<robot name="panda"><group name="arm"><chain base_link="panda_link0" '
-        'tip_link="panda_link8"/></group><group_state name="low" group="arm">'
-        '<joint name="panda_joint2" value="1.2"/></group_state></robot>'
-    )
-    robot = Robot.from_urdf(arm_path('panda'), srdf=text)
-    chain = robot.chain('panda_link0', 'panda_hand_tcp')
-    assert dict(robot.named_states(chain.joint_names)) == {'low': {'panda_joint2': 1.2}}
+    arm = group_xml('arm', 'chain:panda_link0>panda_link8')
+    low = state_xml('low', 'arm', panda_joint2='1.2')
+    robot = Robot.from_urdf(arm_path('panda'), srdf=srdf_xml(arm, low, name='panda'))
+    assert dict(robot.named_states(names)) == {'low': {'panda_joint2': 1.2}}
 
 
 UR = (
@@ -316,16 +313,12 @@ def test_ur_is_known_by_its_links_whatever_its_name():
     assert {group.tip_links for group in robot.groups.values()} == {('tool0',)}
 
 
-def test_one_prefix_gives_the_names_with_and_without_it():
+def test_one_prefix_gives_the_names_with_and_without_it_and_several_those_with_them():
     robot = Robot.from_urdf(ur_xml(prefix='left_', root='world'))
     assert robot.group_names[0] == 'ur_manipulator'
-    assert 'left_ur_manipulator' in robot.groups
     for name in ('ur_manipulator', 'left_ur_manipulator'):
         assert robot.groups[name].base_link == 'left_base_link'
         assert robot.groups[name].tip_links == ('left_tool0',)
-
-
-def test_several_prefixes_give_the_names_with_them_only():
     left, right = (ur_xml(prefix=f'{side}_', root='world') for side in ('left', 'right'))
     robot = Robot.from_urdf(joined(left, right))
     assert robot.groups['left_ur_manipulator'].tip_links == ('left_tool0',)
@@ -385,14 +378,12 @@ def test_xarm_is_placed_by_its_tool_where_it_has_one():
     assert set(Robot.from_urdf(six).groups) == {'xarm6', 'lite6', 'uf850'}
 
 
-def test_an_srdf_replaces_the_known_names():
-    srdf = '<robot name="panda"><group name="mine"><link name="panda_link1"/></group></robot>'
-    assert Robot.from_urdf(arm_path('panda'), srdf=srdf).group_names == ('mine',)
-
-
-def test_an_srdf_without_groups_keeps_the_known_names():
-    robot = Robot.from_urdf(arm_path('panda'), srdf='<robot name="panda"/>')
-    assert robot.group_names == Robot.from_urdf(arm_path('panda')).group_names
+def test_an_srdf_replaces_the_known_names_unless_it_has_no_groups():
+    urdf = arm_path('panda')
+    mine = srdf_xml(group_xml('mine', 'link:panda_link1'), name='panda')
+    assert Robot.from_urdf(urdf, srdf=mine).group_names == ('mine',)
+    robot = Robot.from_urdf(urdf, srdf=srdf_xml(name='panda'))
+    assert robot.group_names == Robot.from_urdf(urdf).group_names
     assert robot.semantics.remarks == ('it has no planning groups',)
 
 

@@ -1,5 +1,6 @@
 """The loop that all methods share: reach, time, effort, preference."""
 
+from dataclasses import replace
 import math
 
 import numpy as np
@@ -27,21 +28,6 @@ POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 POSITIONS = options_with(task_weights=POSITION_ONLY)
 # Two links of 1 m and 0.4 m cannot come closer to their base than 0.6 m.
 HOLE = transform(p=(0.1, 0.0, 0.0))
-
-
-@pytest.mark.parametrize(('iterations', 'searches'), [(1, 1), (3, 1), (2, 4)])
-def test_no_more_steps_than_allowed(solver, arm, iterations, searches):
-    """Those of the approach to the closest pose among them."""
-    options = iks.IkOptions(max_iterations=iterations, max_searches=searches)
-    far = arm.forward(arm.mid_range())
-    far[:3, 3] += 10.0
-    for target in (*targets(arm, 20, seed=23), far):
-        seed = postures(arm, 1, seed=24)[0]
-        result = iks.solve_ik(arm, target, seed, solver, options)
-        batch = iks.solve_ik_batch(arm, [target], seed, solver=solver, options=options)
-        assert result.iterations <= iterations * searches
-        assert batch.iterations[0] <= iterations * searches
-        assert result.searches <= searches
 
 
 @pytest.mark.parametrize('angle', [0.0, 0.7, 2.0, -3.0])
@@ -220,18 +206,31 @@ def test_shortest_timeout_still_gives_a_result(solver):
     assert within_limits(chain, result.q)
 
 
-def test_iterations_and_searches_are_bounded(solver):
-    chain = planar(1.0, 0.4)
-    for max_iterations, max_searches in ((1, 1), (3, 1), (4, 7), (20, 3)):
-        options = options_with(
-            max_iterations=max_iterations, max_searches=max_searches, record_trace=True
+@pytest.mark.parametrize(
+    'chain', [planar(1.0, 0.4), chain_of('panda')], ids=['two links', 'panda']
+)
+def test_iterations_and_searches_are_bounded(solver, chain):
+    """Those of the approach to the closest pose among them."""
+    seed, far = np.full(chain.n, 0.3), transform(p=(9.0, 0.0, 0.0))
+    for max_iterations, max_searches in ((1, 1), (3, 1), (2, 4), (20, 3)):
+        options = iks.IkOptions(
+            timeout=30.0,
+            max_iterations=max_iterations,
+            max_searches=max_searches,
+            record_trace=chain.n == 2,
         )
-        result = iks.solve_ik(chain, HOLE, [0.3, 1.0], solver, options)
-        assert result.searches == max_searches
-        # What comes after the searches is the approach to the closest pose.
-        rows = np.bincount(result.trace.search)[: result.searches]
-        assert np.all(rows <= max_iterations + 1)
-        assert result.iterations <= max_iterations * max_searches + 100
+        for target in (HOLE, far, *targets(chain, 10, seed=23)):
+            result = iks.solve_ik(chain, target, seed, solver, options)
+            single = replace(options, record_trace=False)
+            batch = iks.solve_ik_batch(chain, [target], seed, solver=solver, options=single)
+            most = max_iterations * max_searches
+            assert max(result.iterations, batch.iterations[0]) <= most
+            assert result.searches <= max_searches
+            if target is HOLE and chain.n == 2:
+                assert result.searches == max_searches
+                # What comes after the searches is the approach to the closest pose.
+                rows = np.bincount(result.trace.search)[:max_searches]
+                assert np.all(rows <= max_iterations + 1)
 
 
 def test_tolerances_are_used(solver):

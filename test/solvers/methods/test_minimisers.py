@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import planar, postures, snake, snake_xml, targets
-from support.solver_checks import (
-    CHAINS,
-    costs,
-    first_step,
-    options_with,
-    traces,
-)
+from support.solver_checks import CHAINS, costs, first_step, options_with, traces, WEIGHTS
 
 import ik_service as iks
 from ik_service.kinematics.pose_error import pose_error
@@ -120,12 +114,7 @@ def first_below(trace, share):
 
 @pytest.mark.parametrize('name', ['panda', 'ur5e', 'planar_6r'])
 def test_converges_superlinearly_near_a_solution(name):
-    """
-    The last digits come faster than the first.
-
-    Measured, as medians over 20 starts 0.03 rad off: the cost falls to 1e-8 in 25 (Panda), 25
-    (UR5e) and 15 steps (planar), and to 1e-16 in 3, 3.5 and 3 steps more.
-    """
+    """Medians over 20 starts: to 1e-8 in 25, 25 and 15 steps, to 1e-16 in 3, 3.5 and 3 more."""
     chain = arm_of(name)
     first, last = [], []
     for q in 0.7 * postures(chain, 20, seed=5):
@@ -205,12 +194,7 @@ def test_steps_are_those_of_polak_and_ribiere(panda):
 
 @pytest.mark.parametrize(('name', 'most'), [('panda', 35), ('ur5e', 35), ('planar_6r', 18)])
 def test_converges_in_a_few_times_as_many_steps_as_joints(name, most):
-    """
-    On a quadratic cost n steps would do; this one is nearly that.
-
-    Measured, as medians over 20 starts 0.03 rad off: the cost falls to 1e-8 in 23 (Panda), 21.5
-    (UR5e) and 9 steps (planar), where going down the gradient takes more than 200.
-    """
+    """Medians over 20 starts: 23, 21.5 and 9 steps; down the gradient more than 200."""
     chain = arm_of(name)
     # Of the transpose, the best step: one of a fixed gain would not be that.
     methods = {'conjugate_gradient': {}, 'transpose': {'variant': 'classical'}}
@@ -223,9 +207,6 @@ def test_converges_in_a_few_times_as_many_steps_as_joints(name, most):
     )  # fmt: skip
     assert steps <= most
     assert steps < 0.5 * downhill
-
-
-WEIGHTS = [(1.0,) * 6, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0), (2.0, 1.0, 0.5, 0.1, 3.0, 0.0)]
 
 
 def expected_step(J, e, damping):

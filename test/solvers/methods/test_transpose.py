@@ -15,13 +15,12 @@ from support.chains import (
     targets,
     transform,
 )
-from support.solver_checks import assert_honest, first_step, options_with
+from support.solver_checks import assert_honest, first_step, options_with, WEIGHTS
 
 import ik_service as iks
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.solvers.options import characteristic_length
 
-WEIGHTS = [(1.0,) * 6, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0), (2.0, 1.0, 0.5, 0.1, 3.0, 0.0)]
 LENGTHS = [None, 0.05, 2.0]
 
 
