@@ -7,6 +7,7 @@ Every import statement counts, also those inside functions and those for type ch
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
@@ -62,34 +63,31 @@ ALLOWED_ROS_ELSEWHERE = {'common.resources', 'extras.reach.cloud_publisher', 'ex
 
 
 @cache
-def modules() -> dict[str, ast.Module]:
-    """The parsed source of every module by its name."""
+def modules() -> dict[str, tuple[tuple[str, ...], int]]:
+    """Full names of what each module imports, wherever in it, and the count of its statements."""
     found = {}
     for path in sorted((REPOSITORY / PACKAGE).rglob('*.py')):
         parts = path.relative_to(REPOSITORY).with_suffix('').parts
+        tree = ast.parse(path.read_text())  # which is not kept: that would take Python seconds
         name = '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
-        found[name] = ast.parse(path.read_text())
+        found[name] = tuple(imported_names(tree)), len(tree.body)
     return found
 
 
-@cache
-def imported_names(name: str) -> tuple[str, ...]:
-    """Full names of all that a module imports, wherever in it."""
-    found: list[str] = []
-    for node in ast.walk(modules()[name]):
+def imported_names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, 'imports are absolute'
-            found += [f'{node.module}.{alias.name}' for alias in node.names]
-    return tuple(found)
+            yield from (f'{node.module}.{alias.name}' for alias in node.names)
 
 
 @cache
 def imports_of(name: str) -> frozenset[str]:
     """The modules of the package that a module imports."""
     found = set()
-    for imported in imported_names(name):
+    for imported in modules()[name][0]:
         while imported and imported not in modules():
             imported = imported.rpartition('.')[0]
         found.add(imported)
@@ -103,7 +101,7 @@ def room_of(name: str) -> str:
 
 
 def uses_ros(name: str) -> bool:
-    packages = {imported.partition('.')[0] for imported in imported_names(name)}
+    packages = {imported.partition('.')[0] for imported in modules()[name][0]}
     return any(p in ROS_MODULES or p.endswith(ROS_SUFFIXES) for p in packages)
 
 
@@ -163,9 +161,9 @@ def test_ros_is_imported_by_ros_and_some_extras_only():
 def test_modules_in_ros_use_ros():
     found = {
         name.removeprefix('ik_service.')
-        for name, tree in modules().items()
+        for name, (_, statements) in modules().items()
         if room_of(name) == 'ros'
-        and len(tree.body) > 1  # not the docstring of a folder
+        and statements > 1  # not the docstring of a folder
         and not uses_ros_through_siblings(name)
     }
     assert found == ALLOWED_IN_ROS.keys()

@@ -78,7 +78,7 @@ CHAINS = {'panda': lambda: arm('panda'), 'ur5e': lambda: arm('ur5e'), 'snake': l
 @pytest.mark.parametrize('name', CHAINS)
 def test_no_fine_sample_is_farther_from_the_lines_than_is_told(name, jerk):
     chain = CHAINS[name]()
-    told = [beside for beside in (compared(chain, k, jerk) for k in range(4)) if beside > 0.0]
+    told = [beside for beside in (compared(chain, k, jerk) for k in range(2)) if beside > 0.0]
     assert told
 
 
@@ -110,7 +110,7 @@ def compared(chain, seed, jerk):
         return 0.0
     trajectory = time_path(chain, path.q, targets=path.poses, jerk=jerk)
     told = distance_beside_lines(chain, trajectory, path.q, point)
-    times = np.linspace(0.0, trajectory.duration, 20 * len(trajectory))
+    times = np.linspace(0.0, trajectory.duration, 10 * len(trajectory))
     postures = [trajectory.at(t)[0] for t in times]
     there = np.array([(chain.forward(posture) @ point)[:3, 3] for posture in postures])
     corners = (path.poses @ point)[:, :3, 3]

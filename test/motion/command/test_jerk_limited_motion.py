@@ -152,11 +152,11 @@ def test_the_average_of_a_window_is_its_mean_over_the_time_before():
     average = averaged(motion, spans)
     trajectory = average.trajectory
     assert average.start == pytest.approx(5.1)
-    for time in np.linspace(0.0, trajectory.duration, 57):
-        moments = average.start - motion.start + time - np.linspace(0.0, 1.0, 2001) * 0.1
+    for time in np.linspace(0.0, trajectory.duration, 23):
+        moments = average.start - motion.start + time - np.linspace(0.0, 1.0, 1001) * 0.1
         rows = np.array([motion.trajectory.at(max(t, 0.0))[0] for t in moments])
         for joint, span in enumerate(spans):
-            seen = rows[: round(2000 * span / 0.1) + 1, joint]
+            seen = rows[: round(1000 * span / 0.1) + 1, joint]
             mean = (0.5 * (seen[1:] + seen[:-1])).mean() if span else seen[0]
             assert trajectory.at(time)[0][joint] == pytest.approx(mean, abs=5e-6)
     np.testing.assert_array_equal(trajectory.positions[-1], motion.trajectory.positions[-1])

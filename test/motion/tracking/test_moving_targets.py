@@ -455,17 +455,16 @@ def test_an_arm_whose_target_out_of_reach_trembles_comes_to_rest(solver):
     assert rig.follower.set_target(goal).position_error < before.position_error - 1e-3
 
 
-@pytest.mark.parametrize('stamped', [True, False])
-@pytest.mark.parametrize('speed', [0.005, 0.05])
+@pytest.mark.parametrize(('speed', 'stamped'), [(0.005, True), (0.05, False)])
 def test_an_arm_whose_target_moves_slowly_out_of_reach_moves_evenly(solver, speed, stamped):
     rig = Rig(solver, READY)
     goal = pose_beside(solver, READY, [0.6, 0.3, 0.2])
 
     def move(goal, k):
-        goal[1, 3] -= speed / rig.rate * max(k - 300, 0)
+        goal[1, 3] -= speed / rig.rate * max(k - 150, 0)
 
-    rows = rows_of(rig, goal, 800, ticks=1, stamped=stamped, change=move)
-    velocity = np.diff(rows[400:], axis=0) * rig.rate
+    rows = rows_of(rig, goal, 450, ticks=1, stamped=stamped, change=move)
+    velocity = np.diff(rows[250:], axis=0) * rig.rate
     acceleration = np.abs(np.diff(velocity, axis=0)) * rig.rate
     assert np.abs(velocity).max(axis=1).min() > 0.0
     assert (acceleration / rig.follower.limits.acceleration_now).max() < 0.1

@@ -198,25 +198,20 @@ def test_target_out_of_reach(panda):
     assert beyond.end.position_error > 0.1
 
 
-def test_limit_in_the_way():
+def test_a_limit_in_the_way_ends_a_path_unless_limits_are_ignored():
     """The only solution that goes on turns the first joint beyond its limit."""
     chain = arm('ur5e').with_limits([-0.3, *[-6.3] * 5], [0.3, *[6.3] * 5])
     truth = np.tile(UR_HOME, (100, 1))
     truth[:, 0] += np.linspace(0.0, 0.6, 100)
-    path = iks.solve_path(chain, poses_along(arm('ur5e'), truth), UR_HOME, options=PATIENT)
+    targets = poses_along(arm('ur5e'), truth)
+    path = iks.solve_path(chain, targets, UR_HOME, options=PATIENT)
     assert path.status is iks.PathStatus.LIMIT
     assert path.end.joint == 'shoulder_pan_joint'
     assert path.end.limit == pytest.approx(0.3)
     assert 0.45 < path.fraction < 0.55
     assert 'shoulder_pan_joint' in path.reason
-
-
-def test_limits_can_be_ignored():
-    chain = arm('ur5e').with_limits([-0.3, *[-6.3] * 5], [0.3, *[6.3] * 5])
-    truth = np.tile(UR_HOME, (100, 1))
-    truth[:, 0] += np.linspace(0.0, 0.6, 100)
     ignoring = iks.PathOptions(ik=iks.IkOptions(joint_limits='ignore'), timeout=600.0)
-    path = iks.solve_path(chain, poses_along(chain, truth), UR_HOME, ignoring)
+    path = iks.solve_path(chain, targets, UR_HOME, ignoring)
     assert path.success, path.reason
     assert path.q[-1, 0] == pytest.approx(0.6, abs=1e-4)
 

@@ -159,20 +159,9 @@ def test_those_farthest_apart_are_kept_with_the_cheapest_way_to_each():
     children = np.vstack([children, [[0.0, -9.0]]])
     made = np.array([True, True, True, True, True, False])
     chosen, totals, links = np.empty((3, 2)), np.empty(3), np.empty(3, np.int64)
-    count = select(
-        parents,
-        costs,
-        children,
-        made,
-        NO_WRAP,
-        0.1,
-        0.005,
-        np.empty((4, 2)),
-        np.empty((4, 6)),
-        chosen,
-        totals,
-        links,
-    )
+    room = np.empty((4, 2)), np.empty((4, 6))
+    given = parents, costs, children, made, NO_WRAP, 0.1, 0.005
+    count = select(*given, *room, chosen, totals, links)
     assert count == 3
     assert chosen.tolist() == [[0.09, 0.0], [0.0, 0.09], [0.01, 0.0]]
     assert links.tolist() == [1, 1, 1]
