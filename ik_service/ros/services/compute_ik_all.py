@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from moveit_msgs.msg import Constraints
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 
@@ -9,7 +10,7 @@ from ik_service.arm.measured_state import MeasuredState
 from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.common.errors import ErrorCode, invalid_goal, invalid_link, RequestError
-from ik_service.ros.requests.goals import group_of, PoseGoal
+from ik_service.ros.requests.goals import group_of
 from ik_service.ros.requests.service_handler import ServiceContext, ServiceHandler
 from ik_service.ros.services.compute_ik import (
     chain_start,
@@ -52,10 +53,16 @@ class AllSolutionsHandler(ServiceHandler):
         measured: MeasuredState,
         response: GetCartesianPath.Response,
     ) -> str:
-        goal, batch = self._goal(request, measured)
+        if len(request.waypoints) != 1:
+            raise invalid_goal(
+                f'waypoints has {len(request.waypoints)} poses; the solutions of one are listed'
+            )
+        batch = BatchRequest.of(request)
         question, arm = batch.question, measured.arm
+        goal = batch.goals(0, self._ik.goals(question, measured)[0])[0]
         group = group_of(arm, question.group_name)
-        _check_one_link(batch, group.name, places_links(question, [goal], group))
+        if places_links(question, [goal], group):
+            raise _not_one_link(question.constraints, group.name)
         start = chain_start(question, goal, group, measured, self._ik.settings, self._frames)
         T = start.frames.in_base(group.base_link, goal.frame_id, goal.matrix())
         solver = constrained_solver(start.chosen, question.constraints, arm, start.posture)
@@ -78,17 +85,6 @@ class AllSolutionsHandler(ServiceHandler):
         if why:
             count += f'; not all: {why}; a larger max_step leaves fewer'
         return '; '.join([count, *notes])
-
-    def _goal(
-        self, request: GetCartesianPath.Request, measured: MeasuredState
-    ) -> tuple[PoseGoal, BatchRequest]:
-        if len(request.waypoints) != 1:
-            raise invalid_goal(
-                f'waypoints has {len(request.waypoints)} poses; the solutions of one are listed'
-            )
-        batch = BatchRequest.of(request)
-        common = self._ik.goals(batch.question, measured)[0]
-        return batch.goals(0, common)[0], batch
 
     def _found(
         self, chain: object, T: np.ndarray, seed: np.ndarray, resolution: float
@@ -115,13 +111,10 @@ class AllSolutionsHandler(ServiceHandler):
         return found, why
 
 
-def _check_one_link(batch: BatchRequest, group: str, several: bool) -> None:
-    if not several:
-        return
-    asked = batch.question.constraints
+def _not_one_link(asked: Constraints, group: str) -> RequestError:
     if asked.position_constraints or asked.orientation_constraints or asked.visibility_constraints:
-        raise invalid_goal('compute_ik_all supports constraints of joints only')
-    raise invalid_link(f'compute_ik_all places one link, and group {group!r} has several tips')
+        return invalid_goal('compute_ik_all supports constraints of joints only')
+    return invalid_link(f'compute_ik_all places one link, and group {group!r} has several tips')
 
 
 def _without_collisions(found: np.ndarray, test: CollisionTest | None) -> np.ndarray:
