@@ -1,5 +1,5 @@
 """
-Faults between the node and the arm, one function each, and how each is judged.
+Faults between the node and the arm, and how each is judged.
 
 A function is called while the arm moves at full speed; it makes something go wrong, and returns
 when that is over. Which figures count is the same for all: see :mod:`stream`.
@@ -36,10 +36,8 @@ _LONG = {'acceleration_time': 1.5}
 @dataclass(frozen=True)
 class Fault:
     """
-    Fault between node and arm.
+    Fault between node and arm, which happens on a stage where the arm is moving.
 
-    :ivar happen: makes it happen, on a stage where the arm is moving.
-    :ivar parameters: parameters of the node, beside those that all have.
     :ivar alone: whether it needs a node of its own.
     :ivar stops: whether the node has to stop, and to stay where it is afterwards.
     :ivar watch: how long the commands are recorded afterwards [s].
@@ -373,8 +371,7 @@ class Outcome:
     """
     Outcome of a fault.
 
-    :ivar moved: how far the commands moved after they had come to rest, unasked [rad]; None when
-        they never came to rest.
+    :ivar moved: unasked motion of the commands after a rest [rad]; None when they never rested.
     :ivar failed: what made the fault impossible, such as a service that does not exist.
     :ivar alive: whether the node still ran, or had ended well where it was asked to.
     """

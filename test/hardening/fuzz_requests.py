@@ -84,7 +84,6 @@ def ask_all(jobs, window, patience=PATIENCE):
     """
     Send requests, a number of them under way at a time; return all that was asked.
 
-    :param jobs: pairs of a :class:`Client` and a request.
     :param patience: how long to wait for an answer when none comes any more [s].
     """
     free = threading.Semaphore(window)
@@ -146,13 +145,7 @@ def _fuzz(bench, row, node, hostile, reference, kinds) -> Row:
 
 
 def judged(row, node, jobs, judge) -> Row:
-    """
-    Return a row with what came of some requests.
-
-    :param row: the row, with the number of requests.
-    :param jobs: pairs of a :class:`~hardening.fuzz_requests.Client` and a request.
-    :param judge: returns what is wrong with the answer to a request; None when nothing is.
-    """
+    """Return a row with what came of requests (pairs of a client and one), by their judge."""
     began, count, jobs = time.monotonic(), row.count, iter(jobs)
     before, times = 0.0, []
     row.count = row.lost = 0
@@ -177,12 +170,9 @@ def judged(row, node, jobs, judge) -> Row:
 
 def compile_trees(client, link):
     """
-    Wait until the node solves under constraints on other links.
+    Wait until the node solves under constraints on other links, whose kernels come later.
 
-    The kernels for that are compiled when the node is at work already, and two requests may wait
-    for them, in a fresh installation for longer than an answer is waited for here.
-
-    :param client: of ``compute_ik``.
+    In a fresh installation that takes longer than an answer is waited for here.
     """
     request = GetPositionIK.Request()
     made = OrientationConstraint(link_name=link, weight=1.0, parameterization=1)
@@ -311,9 +301,8 @@ class _Maker(Spoiler):
 
 def fuzz_parameters(bench, count, seed=1, largest=200, compile_too=False) -> Row:
     """
-    Send requests to the parameter services, and check that each is answered in full.
+    Send requests of up to ``largest`` parameters, and check that each is answered in full.
 
-    :param largest: parameters in one request, at most.
     :param compile_too: whether methods may be chosen that have to be compiled.
     """
     row, began = Row('hostile parameters', count), time.monotonic()

@@ -105,8 +105,7 @@ def load(bench, clients, each=0, at_once=0, name='') -> Row:
     """
     Load the services while the arm is on its way between far targets.
 
-    :param clients: how many ask one after the other, ``each`` so often.
-    :param at_once: instead, how many requests come at the same time.
+    Clients ask one after the other, ``each`` so often; or so many requests come ``at_once``.
     """
     row, began = Row(name or f'{clients} clients', busy=True), time.monotonic()
     stage = Stage(bench)

@@ -36,14 +36,12 @@ FOREIGN = 'another commander'
 
 class LyingArm:
     """
-    Arm that obeys ``joint_command`` within its speeds, and publishes ``joint_states``.
+    Arm that obeys ``joint_command`` within its speeds (n,) [rad/s], and publishes its states.
 
-    :param q: (n,) where it stands at first [rad].
-    :param speed: (n,) largest speeds [rad/s].
     :ivar samples: the commands, as :class:`stream.Sample`.
-    :ivar lies: what is done to the states to come, one entry each: a function of the state's
-        positions that returns others, or None for a state that is not sent.
-    :ivar lie: such a function for all further states, when there are no more ``lies``.
+    :ivar lies: for each of the states to come, a function of its positions that returns others, or
+        None for a state that is not sent.
+    :ivar lie: such a function for all further states.
     :ivar stamp: a function from the time now [ns] to the stamp [ns]; 0 is unstamped.
     :ivar held: whether it ignores commands.
     """

@@ -101,20 +101,14 @@ class Sample:
 @dataclass(frozen=True)
 class Figures:
     """
-    Figures of a stream: the worst of each kind.
+    Figures of a stream: the worst of each kind [rad], [rad/s], [s]; ratios are shares of bounds.
 
     :ivar missed: commands that were sent, but not received here.
-    :ivar holes: how often a command was late by more than half a period; an arm may have stopped
-        then.
-    :ivar position_step: the step that is worst by its ratio [rad].
+    :ivar holes: commands late by more than half a period; an arm may have stopped then.
     :ivar position_ratio: steps, and distances of first commands from the arm, as shares.
-    :ivar speed_step: the change of speed that is worst by its ratio [rad/s].
     :ivar speed_ratio: changes of speed as shares; the last one is that to rest.
-    :ivar sustained_speed: speed over ten commands, as a share of the largest.
-    :ivar sustained_acceleration: change of speed over ten commands, as a share.
+    :ivar sustained_speed: speed over ten commands, as a share; likewise its change.
     :ivar untrue_speed: published speed against that of the steps, as a share of the limit.
-    :ivar outside: how far outside the joint limits [rad].
-    :ivar shortest: shortest time between two commands [s].
     :ivar longest: longest time between two commands of a stretch [s].
     """
 
@@ -150,14 +144,11 @@ class Figures:
 
 def check(samples, bounds, place=None, *, cut_at=(), running=False, jitter=JITTER):
     """
-    Judge a stream.
+    Judge commands, in the order of sending.
 
-    :param samples: the commands, in the order of sending.
-    :param place: returns where the arm really was at a time (n,), or None; stretches have to
-        begin there.
+    :param place: returns where the arm was at a time (n,), or None; stretches have to begin there.
     :param cut_at: times at which the stream was cut by force: no fault of the node's.
     :param running: whether the last command is not the end of a stretch.
-    :param jitter: see :data:`JITTER`.
     """
     figures = Figures()
     before, stretch = None, deque(maxlen=WINDOW)

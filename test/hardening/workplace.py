@@ -64,10 +64,8 @@ class Row:
     A test's figures; what it does not measure stays None.
 
     :ivar count: what was tried: requests, targets, faults.
-    :ivar wrong: answers that are false, and whatever else must not happen.
     :ivar p99: time that 99 % of the answers come within [s].
     :ivar memory: growth of the node's memory from after a warm-up to the end [MB].
-    :ivar notes: the first of what was wrong, in words.
     :ivar busy: whether the machine was kept so busy that commands were sent late.
     """
 

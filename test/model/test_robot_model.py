@@ -29,7 +29,7 @@ from ik_service.model.joint import Joint, JointLimits, JointType, Mimic
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.robot import Robot
 
-SEEDED = settings(deadline=None, derandomize=True)
+SEEDED = settings(deadline=None, derandomize=True, max_examples=40)
 
 
 @pytest.fixture

@@ -119,9 +119,7 @@ def turn(folder, alone, room='room'):
     """
     Wait until a test may run, and keep out those that must not run beside it.
 
-    :param folder: where the locks are, the same for all workers of a run.
-    :param alone: whether no other test may run meanwhile.
-    :param room: name of what the tests share.
+    The locks are in a folder, for each room that tests share; ``alone`` no other test may run.
     """
     with ExitStack() as held:
         with _locked(folder / f'{room} door', fcntl.LOCK_EX):

@@ -43,9 +43,7 @@ def play(late, drive, ticks, rate=100.0, rest=100, limits=LIMITS):
 
     :param late: by how much the tick of a number is later than a period after the last one [s].
     :param drive: moves the commands by one tick, at a time, by the length of a step [s].
-    :param ticks: number of ticks in which it does; after these the commands come to rest.
-    :param rate: ticks a second [Hz].
-    :param rest: number of ticks after those.
+    :param rest: number of ticks after those, in which the commands come to rest.
     """
     window, motion, period = CommandWindow(NAMES), JointMotion(np.zeros(2)), 1.0 / rate
     now, before, arrivals, commands = 5.0, 5.0 - period, [], []
@@ -198,7 +196,7 @@ UNEVEN = {
 def test_the_cubics_of_windows_keep_the_acceleration_however_uneven_the_ticks(ticks, rate):
     random = np.random.default_rng(1)
     drive = Wanderer(random, LIMITS)
-    played = play(lambda k: UNEVEN[ticks](random) / rate, drive, 300, rate)
+    played = play(lambda k: UNEVEN[ticks](random) / rate, drive, 200, rate)
     assert (played.accelerations <= 1.001 * ACCELERATION).all()
     assert (played.jumps <= 1.001 * ACCELERATION * CYCLE).all()
 

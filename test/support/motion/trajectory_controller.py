@@ -112,14 +112,7 @@ class _Active:
 
 @dataclass
 class TrajectoryController:
-    """
-    Controller of joints by trajectories.
-
-    :ivar joints: its joints.
-    :ivar rate: samples a second [Hz].
-    :ivar version: what it does with a trajectory while another one is active.
-    :ivar refused: reasons of refusals, counted.
-    """
+    """Controller of joints by trajectories, of a version, at a rate [Hz]; it counts refusals."""
 
     joints: tuple
     rate: float = 500.0

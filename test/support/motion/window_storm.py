@@ -2,13 +2,11 @@
 Randomised stress tests of what is sent as windows and as velocities, with simulated time.
 
 The follower of :mod:`support.motion.storm` with its random faults; its commands go through the
-channel of the node to messages, which are judged from outside. The judge of windows plays them as
-a controller does which takes each of them up when it arrives, in steps of 2 ms, and to their end
-where nothing more comes. Velocities move the arm; they are judged by how fast they are, how much
-they change in the time between two sendings, and by whether they end with zeros.
+channel of the node to messages, which are judged from outside: windows as a controller plays them
+that takes each up when it arrives, in steps of 2 ms, and to their end where nothing more comes;
+velocities by their size, their changes between two sendings, and whether they end with zeros.
 
-    PYTHONPATH=test python -m support.motion.window_storm 100000       # ticks; prints the figures
-    PYTHONPATH=test python -m support.motion.window_storm 100000 1 1   # seed; with limited jerk
+    PYTHONPATH=test python -m support.motion.window_storm 100000 1 1   # ticks, seed, limited jerk
 """
 
 from __future__ import annotations

@@ -108,19 +108,15 @@ class Verdict:
     What has come out, as shares of what the limits allow; positions in [rad].
 
     :ivar step: the largest change of a set-point in a cycle.
-    :ivar velocity: the highest velocity, over 10 ms.
-    :ivar acceleration: the largest change of that velocity in 10 ms.
-    :ivar jerk: the largest change of the acceleration of a set-point from cycle to cycle; 0 where
-        no jerk is limited.
+    :ivar velocity: the highest velocity, over 10 ms; the acceleration is its change in that time.
+    :ivar jerk: the largest change of the acceleration in a cycle; 0 where none is limited.
     :ivar join: the largest distance of a new message from what was being executed; of positions
         that are sent one by one, without what the velocity limits allow since the last ones.
     :ivar overrun: how much farther a joint goes after a message, if nothing more comes, than by
         braking within the limits after 0.13 s; inf where it never stops.
     :ivar outside: how far that leads beyond a joint limit.
     :ivar lasts: how long it takes [s].
-    :ivar messages: how many came.
-    :ivar refused: how many of them the controller refused.
-    :ivar gate: how many the gate has not let pass as they were.
+    :ivar gate: how many messages the gate has not let pass as they were.
     """
 
     step: float = 0.0
@@ -153,19 +149,13 @@ class Rivals(OtherCommanders):
 
 class Wire:
     """
-    A node's following, the wire, a controller and an arm.
+    A node's following with its settings, the wire, a controller and an arm.
 
-    :param interface: command interface.
-    :param version: of the trajectory controller.
-    :param graph: time of the graph.
-    :param seed: of what is random.
-    :param controller: parameters of the trajectory controller.
+    :param version: of the trajectory controller, which ``controller`` has the parameters of.
     :param servo: time by which the arm lags behind its set-points [s].
     :param bounds: limits of the joints beyond those of the URDF.
-    :param settings: fields of the settings of following.
     :ivar loss: share of the messages that are lost.
-    :ivar late: returns by how much a message is late [s], by its number.
-    :ivar late_tick: returns by how much a tick is late [s], by its number.
+    :ivar late: returns by how much a message is late [s], by its number; so for ticks.
     :ivar sending: returns how long the process is held up between computing and sending [s].
     :ivar monitor: stand-in for that of the commands; for followers that are begun from then on.
     :ivar gain: speed of an arm that takes velocities, as a share of them.

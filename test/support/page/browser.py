@@ -43,12 +43,7 @@ def _alone():
 
 
 class View:
-    """
-    The viewer's page in a browser.
-
-    :param chromium: the browser.
-    :param address: of the page.
-    """
+    """The viewer's page at an address in a browser."""
 
     def __init__(self, chromium, address):
         self.page = chromium.new_page(viewport=VIEWPORT)

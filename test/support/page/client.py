@@ -20,12 +20,7 @@ PORT = '{port}'  # stands for the port of the page
 
 
 class Client:
-    """
-    Client that requests files and websockets of a page.
-
-    :param served: the page.
-    :param host: the address to connect to.
-    """
+    """Client that requests files and websockets of a page, which it connects to by a host."""
 
     def __init__(self, served, host='127.0.0.1'):
         self.served, self.host = served, host

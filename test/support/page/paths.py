@@ -20,11 +20,9 @@ def straight_answer(chain, *rows, fraction=1.0, reason=''):
 
 class FakeLink:
     """
+    A link to a node that answers nothing, and keeps what it was asked, executed and canceled.
+
     :ivar plans: whether ``compute_cartesian_path`` is there; to be set, as ``executes``.
-    :ivar starts: what was asked of ``compute_ik``: poses and callbacks.
-    :ivar paths: what was asked of ``compute_cartesian_path``: start, waypoints and callbacks.
-    :ivar executed: the messages that were executed.
-    :ivar canceled: how often an execution was to be cancelled.
     """
 
     def __init__(self):
