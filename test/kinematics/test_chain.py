@@ -92,30 +92,25 @@ def test_non_numeric_joint_vectors_are_refused(q):
 
 
 @pytest.mark.parametrize(
-    ('kind', 'inner', 'lower', 'upper'),
+    ('kind', 'inner', 'lower', 'upper', 'velocity'),
     [
-        ('revolute', limit_xml(-1.0, 3.0), -1.0, 3.0),
-        ('prismatic', limit_xml(0.1, 0.4), 0.1, 0.4),
-        ('continuous', '', -math.inf, math.inf),
+        ('revolute', limit_xml(-1.0, 3.0, 2.5), -1.0, 3.0, 2.5),
+        ('prismatic', limit_xml(0.1, 0.4), 0.1, 0.4, 1.0),
+        ('continuous', '', -math.inf, math.inf, math.inf),
     ],
 )
-def test_limits_and_middle(kind, inner, lower, upper):
+def test_limits_and_middle(kind, inner, lower, upper, velocity):
     chain = chain_with(kind, inner)
-    assert (chain.lower[0], chain.upper[0]) == (lower, upper)
+    assert (chain.lower[0], chain.upper[0], chain.velocity[0]) == (lower, upper, velocity)
     middle = (lower + upper) / 2 if math.isfinite(lower) else 0.0
     assert chain.mid_range()[0] == pytest.approx(middle, abs=1e-15)
-
-
-def test_velocity():
-    assert chain_with('revolute', limit_xml(-1.0, 1.0, 2.5)).velocity[0] == 2.5
-    assert chain_with('continuous', '').velocity[0] == math.inf
     assert tuple(arm_of('panda').velocity[:5]) == (2.175, 2.175, 2.175, 2.175, 2.61)
 
 
-def test_with_limits_only_narrows(arm):
-    span = arm.upper - arm.lower
+def test_with_limits_only_narrows_and_leaves_the_chain_as_it_was(arm):
+    span, before = arm.upper - arm.lower, arm.lower.copy()
     narrow = arm.with_limits(arm.lower + 0.1 * span, arm.upper + 1.0)
-    np.testing.assert_array_equal(narrow.lower, arm.lower + 0.1 * span)
+    np.testing.assert_array_equal(narrow.lower, before + 0.1 * span)
     np.testing.assert_array_equal(narrow.upper, arm.upper)
     np.testing.assert_array_equal(narrow.arrays.lower, narrow.lower)
     np.testing.assert_array_equal(narrow.arrays.upper, narrow.upper)
@@ -124,14 +119,8 @@ def test_with_limits_only_narrows(arm):
     np.testing.assert_array_equal(narrow.forward(q), arm.forward(q))
     for limits in (narrow.lower, narrow.upper):
         assert not limits.flags.writeable
-
-
-def test_with_limits_leaves_the_chain_as_it_was():
-    chain = snake(3)
-    lower = chain.lower.copy()
-    chain.with_limits(np.zeros(3), chain.upper)
-    np.testing.assert_array_equal(chain.lower, lower)
-    np.testing.assert_array_equal(chain.arrays.lower, lower)
+    np.testing.assert_array_equal(arm.lower, before)
+    np.testing.assert_array_equal(arm.arrays.lower, before)
 
 
 @pytest.mark.parametrize('lower', [[-9, 0.3, -9], [-9, math.inf, -9]])

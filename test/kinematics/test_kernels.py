@@ -6,8 +6,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from support.chains import arm as arm_of
 from support.chains import (
     arm_path,
+    ARM_TIPS,
     assert_jacobian_is_the_derivative,
     forward_by_tree,
     joint_xml,
@@ -87,31 +89,19 @@ def shared_chains():
     return [pytest.param(entry, id=entry['name']) for entry in entries]
 
 
-@pytest.mark.parametrize('n', LENGTHS)
-def test_jacobian_of_snakes_is_the_derivative(n):
-    chain = snake(n)
-    assert chain.n == n
-    for q in postures(chain, 5):
-        assert_jacobian_is_the_derivative(chain, q)
-
-
-def test_jacobian_of_arms_is_the_derivative(arm):
-    for q in postures(arm, 20):
-        assert_jacobian_is_the_derivative(arm, q)
-
-
-@pytest.mark.parametrize('ends', [('link7', 'link0'), ('link5', 'link2')])
-def test_jacobian_of_reversed_snakes_is_the_derivative(ends):
-    chain = snake(7).robot.chain(*ends)
+@pytest.mark.parametrize(
+    'chain',
+    [
+        *map(snake, LENGTHS),
+        *map(arm_of, ARM_TIPS),
+        *(snake(7).robot.chain(*ends) for ends in (('link7', 'link0'), ('link5', 'link2'))),
+    ],
+    ids=lambda chain: f'{chain.base_link} to {chain.tip_link}',
+)
+def test_poses_are_products_of_matrices_and_jacobians_their_derivatives(chain):
     for q in postures(chain, 10):
-        assert_jacobian_is_the_derivative(chain, q)
-
-
-@pytest.mark.parametrize('n', LENGTHS)
-def test_forward_of_snakes_agrees_with_products_of_matrices(n):
-    chain = snake(n)
-    for q in postures(chain, 5):
         np.testing.assert_allclose(chain.forward(q), forward_by_tree(chain, q), rtol=0, atol=1e-12)
+        assert_jacobian_is_the_derivative(chain, q)
 
 
 @pytest.mark.parametrize('axis', np.vstack([np.eye(3), -np.eye(3)]).tolist())
@@ -197,21 +187,14 @@ def rotation_error(R):
 
 
 @pytest.mark.parametrize('axis', AXES)
-@pytest.mark.parametrize('angle', [0.0, 1e-300, 1e-12, 1e-9, 1e-6, 1e-3, 1.0, 2.0, 3.0])
-def test_rotation_vector(axis, angle):
-    expected = angle * np.array(axis) / np.linalg.norm(axis)
-    np.testing.assert_allclose(rotation_error(rotation(axis, angle)), expected, rtol=0, atol=1e-14)
-
-
-@pytest.mark.parametrize('axis', AXES)
-@pytest.mark.parametrize('exponent', range(1, 16))
-def test_rotation_vector_close_to_pi(axis, exponent):
-    angle = math.pi - 10.0**-exponent
-    expected = angle * np.array(axis) / np.linalg.norm(axis)
-    error = rotation_error(rotation(axis, angle))
-    if angle > math.pi - 1e-14:  # the sine is lost in rounding, and the sign of the axis with it
-        error *= np.sign(error @ expected)
-    np.testing.assert_allclose(error, expected, rtol=0, atol=1e-14)
+def test_rotation_vector(axis):
+    close_to_pi = [math.pi - 10.0**-exponent for exponent in range(1, 16)]
+    for angle in (0.0, 1e-300, 1e-12, 1e-9, 1e-6, 1e-3, 1.0, 2.0, 3.0, *close_to_pi):
+        expected = angle * np.array(axis) / np.linalg.norm(axis)
+        error = rotation_error(rotation(axis, angle))
+        if angle > math.pi - 1e-14:  # the sine is lost in rounding, with it the sign of the axis
+            error *= np.sign(error @ expected)
+        np.testing.assert_allclose(error, expected, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize('axis', AXES)

@@ -22,8 +22,7 @@ from ik_service.kinematics.link_poses import link_poses
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.kinematics.tree import KinematicTree, MOST_TIPS
 
-HANDS = ('left_grip', 'right_grip')
-PAIR = ('left_grip', 'right_grip')
+HANDS = PAIR = ('left_grip', 'right_grip')
 
 
 @pytest.fixture(scope='module')
@@ -209,14 +208,9 @@ def assert_chains_agree(robot):
     assert count >= 6
 
 
-@pytest.mark.parametrize('name', ARM_TIPS)
-def test_poses_of_all_links_of_the_arms_agree_with_chains(name):
-    assert_chains_agree(chain_of(name).robot)
-
-
-@pytest.mark.parametrize('name', MAKERS)
-def test_poses_of_all_links_of_makers_robots_agree_with_chains(name):
-    assert_chains_agree(makers_robot(name))
+@pytest.mark.parametrize('name', [*ARM_TIPS, *MAKERS])
+def test_poses_of_all_links_agree_with_chains(name):
+    assert_chains_agree(chain_of(name).robot if name in ARM_TIPS else makers_robot(name))
 
 
 def test_joints_left_out_stand_at_zero_or_the_limit_next_to_it():
