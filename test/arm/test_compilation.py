@@ -73,17 +73,17 @@ def test_compilation_runs_in_another_process(tmp_path):
     assert answer.stdout.splitlines() == ['False', 'True 1', '0 []']
 
 
-def test_compiled_solver_starts_no_process(monkeypatch):
-    solver = iks.Solver(planar(1.0, 1.0))
-    solver.warm_up()
-    monkeypatch.setattr(compiling, 'ChildProcess', None)
-    Compiler(pytest.fail).prepare(solver)
-
-
-def test_what_is_on_disk_is_loaded_without_a_process(monkeypatch):
+@pytest.mark.parametrize('reason', ['compiled', 'on disk', 'nowhere to keep it'])
+def test_no_process_is_started_where_it_is_of_no_use(monkeypatch, reason):
     monkeypatch.setattr(compiling, 'ChildProcess', None)
     solver = FakeSolver('bfgs')
-    solver.cached = True
+    if reason == 'compiled':
+        solver = iks.Solver(planar(1.0, 1.0))
+        solver.warm_up()
+    elif reason == 'on disk':
+        solver.cached = True
+    else:
+        monkeypatch.setattr(compiling, 'cache_folder', lambda: None)
     Compiler(pytest.fail).prepare(solver)
     assert solver.compiled
 
@@ -97,14 +97,6 @@ def test_trees_have_kernels_of_their_own():
     tree.warm_up()
     assert tree.compiled
     assert tree.cached
-
-
-def test_without_a_cache_no_process_is_started(monkeypatch):
-    monkeypatch.setattr(compiling, 'cache_folder', lambda: None)
-    monkeypatch.setattr(compiling, 'ChildProcess', None)
-    solver = FakeSolver('bfgs')
-    Compiler(pytest.fail).prepare(solver)
-    assert solver.compiled
 
 
 def test_failed_compiler_is_reported_and_the_node_compiles():

@@ -42,6 +42,8 @@ def test_entries_count_before_defaults_and_a_default_that_checks_before_one_that
     assert matrix.allows('hand', 'cup') is True
     assert matrix.allows('cup', 'wall') is False
     assert matrix.allows('box', 'anything') is None
+    contradicting = AllowedCollisions.of_matrix('ab', [[0, 1], [0, 0]])
+    assert contradicting.allows('b', 'a') is True  # the upper entry counts
 
 
 def test_pairs_without_an_entry_stay_so_when_others_get_one():
@@ -53,11 +55,6 @@ def test_pairs_without_an_entry_stay_so_when_others_get_one():
     left = matrix.with_default('c', True).without(['b', 'unknown'])
     assert (left.names, dict(left.defaults)) == (('a', 'c'), {'c': True})
     assert matrix.without(['unknown']) is matrix
-
-
-def test_of_entries_that_contradict_each_other_the_upper_one_counts():
-    matrix = AllowedCollisions.of_matrix('ab', [[0, 1], [0, 0]])
-    assert matrix.allows('b', 'a') is True
 
 
 def test_the_whole_matrix_has_the_pairs_of_the_robot_where_nothing_is_said():
@@ -204,55 +201,51 @@ def test_a_padded_link_is_in_contact_within_the_padding_and_not_beyond(geometry,
     assert checker.contacts({}) == ()
 
 
-def test_links_are_checked_against_each_other_without_padding():
-    checker = row_of()
-    checker.pad('b', 0.5)
-    checker.pad('c', scale=20.0)
-    assert checker.contacts({}) == ()
-    assert checker.contacts({'to_b': 0.41}) == (('b', 'c'),)
+def test_links_are_checked_against_each_other_without_padding(row):
+    row.pad('b', 0.5)
+    row.pad('c', scale=20.0)
+    assert row.contacts({}) == ()
+    assert row.contacts({'to_b': 0.41}) == (('b', 'c'),)
 
 
-def test_what_a_link_carries_is_padded_like_it():
-    checker = row_of()
-    checker.attach('tool', SMALL, 'd', pose=at(-0.3))  # 0.1 m from c
-    checker.add('ball', Sphere(0.05), at(1.2, 0.2))  # 0.1 m from the tool
-    assert checker.contacts({}) == ()
-    checker.pad('d', 0.11)
-    assert checker.contacts({}) == (('tool', 'ball'),)
-    assert checker.contacts({'to_d': 0.2, 'to_c': 0.29}) == ()  # 0.01 m from c, which is a link
-    checker.pad('d', 0.0, 3.1)
-    assert checker.contacts({}) == (('tool', 'ball'),)
-    checker.pad('d', 0.0, 1.0)
-    assert checker.contacts({}) == ()
+def test_what_a_link_carries_is_padded_like_it(row):
+    row.attach('tool', SMALL, 'd', pose=at(-0.3))  # 0.1 m from c
+    row.add('ball', Sphere(0.05), at(1.2, 0.2))  # 0.1 m from the tool
+    assert row.contacts({}) == ()
+    row.pad('d', 0.11)
+    assert row.contacts({}) == (('tool', 'ball'),)
+    assert row.contacts({'to_d': 0.2, 'to_c': 0.29}) == ()  # 0.01 m from c, which is a link
+    row.pad('d', 0.0, 3.1)
+    assert row.contacts({}) == (('tool', 'ball'),)
+    row.pad('d', 0.0, 1.0)
+    assert row.contacts({}) == ()
 
 
-def test_a_plane_that_a_link_carries_is_padded_and_meets_planes():
-    checker = row_of()
-    checker.attach('floor', Plane((0, 0, 1, 1)), 'd')
-    checker.add('ball', Sphere(0.05), at(z=-0.9))
-    assert checker.contacts({}) == ()
-    checker.pad('d', 0.06)
-    assert checker.contacts({}) == (('floor', 'ball'),)
-    checker.add('ball', Plane((0, 1, 1, 9)))
-    assert checker.contacts({}) == (('floor', 'ball'),)
-    checker.add('ball', Plane((0, 0, 1, 0.9)))
-    assert checker.contacts({}) == ()
+def test_a_plane_that_a_link_carries_is_padded_and_meets_planes(row):
+    row.attach('floor', Plane((0, 0, 1, 1)), 'd')
+    row.add('ball', Sphere(0.05), at(z=-0.9))
+    assert row.contacts({}) == ()
+    row.pad('d', 0.06)
+    assert row.contacts({}) == (('floor', 'ball'),)
+    row.add('ball', Plane((0, 1, 1, 9)))
+    assert row.contacts({}) == (('floor', 'ball'),)
+    row.add('ball', Plane((0, 0, 1, 0.9)))
+    assert row.contacts({}) == ()
 
 
-def test_a_scaled_link_is_larger_about_its_own_origin():
-    checker = row_of()
-    checker.add('wall', *wall(1.65))
-    checker.pad('d', scale=2.99)
-    assert checker.contacts({}) == ()
-    checker.pad('d', scale=3.01)
-    assert checker.contacts({}) == (('d', 'wall'),)
-    checker.pad('d', 0.05, 2.01)  # both
-    assert checker.contacts({}) == (('d', 'wall'),)
-    checker.add('wall', *wall(1.53))
-    checker.pad('d', 0.0, 0.5)
-    assert checker.contacts({}) == ()
-    checker.pad('d', scale=0.7)
-    assert checker.contacts({}) == (('d', 'wall'),)
+def test_a_scaled_link_is_larger_about_its_own_origin(row):
+    row.add('wall', *wall(1.65))
+    row.pad('d', scale=2.99)
+    assert row.contacts({}) == ()
+    row.pad('d', scale=3.01)
+    assert row.contacts({}) == (('d', 'wall'),)
+    row.pad('d', 0.05, 2.01)  # both
+    assert row.contacts({}) == (('d', 'wall'),)
+    row.add('wall', *wall(1.53))
+    row.pad('d', 0.0, 0.5)
+    assert row.contacts({}) == ()
+    row.pad('d', scale=0.7)
+    assert row.contacts({}) == (('d', 'wall'),)
 
 
 def test_every_shape_is_scaled():
@@ -275,14 +268,13 @@ def test_every_shape_is_scaled():
     assert padding.scaled('c', checker.attached['all'].solid) is checker.attached['all'].solid
 
 
-def test_padding_holds_for_an_allowed_pair_as_well():
-    checker = row_of()
-    checker.add('wall', *wall(1.65))
-    checker.pad('d', 0.2)
-    checker.allow('d', 'wall')
-    assert checker.contacts({}) == ()
-    checker.allow('d', 'wall', None)
-    assert pickle.loads(pickle.dumps(checker)).contacts({}) == (('d', 'wall'),)
+def test_padding_holds_for_an_allowed_pair_as_well(row):
+    row.add('wall', *wall(1.65))
+    row.pad('d', 0.2)
+    row.allow('d', 'wall')
+    assert row.contacts({}) == ()
+    row.allow('d', 'wall', None)
+    assert pickle.loads(pickle.dumps(row)).contacts({}) == (('d', 'wall'),)
 
 
 @pytest.mark.parametrize('value', [-0.1, math.nan, math.inf, 'much', True, None])

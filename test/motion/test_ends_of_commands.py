@@ -101,12 +101,16 @@ def test_a_motion_begins_where_a_controller_has_moved_the_arm_at_once(solver):
     begins_where_it_is(rig)
 
 
-def test_a_motion_begins_where_somebody_who_took_over_has_left_the_arm(solver):
+def test_a_motion_begins_where_somebody_who_took_over_at_once_has_left_the_arm(solver):
     rig = Rig(solver, READY).go((0.2, 0.2, -0.2))
     rig.rest(0.5)
     rig.follower.give_way('it commands the arm too', at_once=True)
+    assert rig.follower.drop_reason == 'it commands the arm too'
     rig.q = rig.q + 0.02
+    assert rig.rest(0.7) == []
     begins_where_it_is(rig)
+    assert rig.rest(0.3)
+    assert rig.follower.violations == 0
 
 
 @pytest.mark.parametrize('away', [0.06, -0.3])
@@ -332,17 +336,6 @@ def test_a_motion_that_is_announced_begins_at_rest(solver):
     rig.rest(0.3)
     assert (rig.q != READY).any()
     rig.assert_within(1.0, 0.2)
-
-
-def test_an_arm_that_follows_another_is_left_at_once(solver):
-    rig = Rig(solver, READY).go((0.0, 0.1, 0.0))
-    rig.rest(0.2)
-    rig.follower.give_way('another commands the arm', at_once=True)
-    assert rig.follower.drop_reason == 'another commands the arm'
-    assert rig.rest(1.0) == []
-    rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.1, 0.0)))
-    assert rig.rest(0.3)
-    assert rig.follower.violations == 0
 
 
 def test_no_new_motion_while_somebody_else_commands_a_held_arm(solver):
