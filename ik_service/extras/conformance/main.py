@@ -9,15 +9,14 @@ import math
 import os
 from pathlib import Path
 import time
-from typing import TYPE_CHECKING
 
 from moveit_msgs.srv import GetPositionIK
 
+from ik_service.cli.formatting import labelled
 from ik_service.cli.parser import Parser
 from ik_service.cli.ros import split_ros_arguments
 from ik_service.common.arguments import checked_option
 from ik_service.common.quoting import suggested
-from ik_service.common.resources import require_ros
 from ik_service.exceptions import IkServiceError
 from ik_service.extras.conformance.answers import (
     CheckFailedError,
@@ -36,7 +35,9 @@ from ik_service.extras.conformance.checks import (
     solutions,
 )
 from ik_service.extras.conformance.checks.load import ALIVE
-from ik_service.extras.conformance.subject import Subject
+from ik_service.extras.conformance.connection import connected
+from ik_service.extras.conformance.report import listing, Report, write_json, write_junit
+from ik_service.extras.conformance.subject import CheckSettings, Choice, prepare, Subject
 
 CHECKS: tuple[Check, ...] = (
     *solutions.FORWARD,
@@ -117,18 +118,12 @@ def _outcome(check: Check, subject: Subject) -> Outcome:
 
 
 def _answers(subject: Subject) -> bool:
-    """Return whether the server answers an ordinary request."""
     request, _, _ = subject.ordinary_request('a sign of life')
     try:
         subject.ik(request, 'a pose near its seed')
     except (NoAnswerError, NotSupportedError):
         return False
     return True
-
-
-if TYPE_CHECKING:
-    from ik_service.extras.conformance.check import Check, Outcome
-    from ik_service.extras.conformance.subject import Subject
 
 
 _positive = checked_option(float, lambda x: 0.0 < x < math.inf, 'has to be positive, not {}')
@@ -253,12 +248,6 @@ def _add_checks(parser: ArgumentParser) -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run the program; return 0 when no check has failed, else 1."""
     options, ros_arguments = parse(arguments)
-    require_ros()
-    from ik_service.extras.conformance.connection import connected
-    from ik_service.extras.conformance.main import chosen_checks
-    from ik_service.extras.conformance.report import listing
-    from ik_service.extras.conformance.subject import CheckSettings, Choice, prepare
-
     checks = chosen_checks(options.only, options.gentle)
     if options.list:
         print(listing(checks))
@@ -279,11 +268,6 @@ def main(arguments: Sequence[str]) -> int:
 def _run(
     subject: Subject, checks: Sequence[Check], about: dict[str, str], options: Namespace
 ) -> int:
-    from ik_service.cli.formatting import labelled
-    from ik_service.extras.conformance.check import Verdict
-    from ik_service.extras.conformance.main import run_checks
-    from ik_service.extras.conformance.report import Report, write_json, write_junit
-
     for label, text in about.items():
         print('\n'.join(labelled(label.capitalize(), text)))
     report, began = Report(checks), time.monotonic()
@@ -303,9 +287,6 @@ def _run(
 
 
 def _about(subject: Subject, source: str) -> dict[str, str]:
-    """Return the subject of the checks, in words."""
-    from ik_service.extras.conformance.answers import COMPUTE_IK
-
     arm, connection = subject.arm, subject.connection
     servers = ', '.join(connection.servers_of(COMPUTE_IK)) or 'a node that cannot be found'
     group = subject.group_name or "(empty: the server's default)"

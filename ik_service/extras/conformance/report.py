@@ -60,7 +60,6 @@ class Report:
         print(f'\n{", ".join(parts) or "no checks"}, in {time_text(seconds)}')
 
     def _row(self, outcome: Outcome) -> str:
-        """Return the row of an outcome, its note wrapped into the last column."""
         verdict = f'{outcome.verdict.value:<{self._verdict}}'
         color = _COLORS[outcome.verdict]
         if sys.stdout.isatty():
@@ -77,7 +76,6 @@ class Report:
         )
 
     def _failure(self, outcome: Outcome) -> Iterable[str]:
-        """Yield the lines with the request, the response, and the expectation."""
         failure = outcome.failure
         assert failure is not None
         texts = {'asked': failure.asked, 'came': failure.came, 'expected': failure.expected}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 import zlib
 
 from builtin_interfaces.msg import Duration
@@ -90,8 +90,7 @@ class TestedArm:
         """Position of each movable joint by name [rad, m]; those beside the arm near 0."""
         low, high = self._ranges
         away = margin * (high - low)
-        q = rng.uniform(low + away, high - away)
-        return self.completed(dict(zip(self.joint_names, q.tolist(), strict=True)))
+        return self._named(rng.uniform(low + away, high - away))
 
     def moved(
         self, posture: Mapping[str, float], rng: np.random.Generator, step: float
@@ -209,6 +208,8 @@ class TestedArm:
         return 10.0 * self.reach() + 1.0
 
 
+Answer = TypeVar('Answer')
+
 LIMIT_TOLERANCE = 1e-6  # by which a solution may exceed a joint limit [rad] or [m]
 
 Posture = Mapping[str, float]  # position of every movable joint of the robot by name [rad] or [m]
@@ -242,7 +243,7 @@ class Subject:
         self.settings = settings
         self.group_name = group_name
         self._partial = partial
-        self._kept: dict[str, Any] = {}
+        self._kept: dict[Callable[[Subject], Any], Any] = {}
 
     # Postures
 
@@ -361,11 +362,17 @@ class Subject:
                 raise answer.fail(f'{name} within {low:g} … {high:g}', came)
         return found
 
-    def once(self, name: str, value: Any) -> Any:  # noqa: ANN401  whatever a check keeps
-        """Return a value that several checks share, kept from the first call on."""
-        if name not in self._kept:
-            self._kept[name] = value()
-        return self._kept[name]
+    def kept(self, ask: Callable[[Subject], Answer]) -> Answer:
+        """Return the value of a function of the subject, which is called at first only."""
+        if ask not in self._kept:
+            self._kept[ask] = ask(self)
+        value: Answer = self._kept[ask]
+        return value
+
+
+def once(ask: Callable[[Subject], Answer]) -> Callable[[Subject], Answer]:
+    """Return a function of the subject whose value several checks share."""
+    return wraps(ask)(lambda subject: subject.kept(ask))
 
 
 def set_posture(state: RobotState, posture: Posture | None) -> None:
@@ -483,16 +490,11 @@ def prepare(
         robot = robot if choice.srdf is None else robot.with_srdf(choice.srdf)
     if choice.srdf is None:
         robot = _with_srdf(robot, connection)
-    arm = TestedArm.of(robot, choice.group, choice.base_link, choice.tip_link)
-    subject = Subject(arm, connection, settings, choice.group, partial)
-    if not _refuses_group(subject, first_patience) or choice.group:
-        return subject, source
-    for name in robot.group_names:
-        if robot.groups[name].fault:
-            continue
+    own = (name for name in robot.group_names if not robot.groups[name].fault)
+    for name in (choice.group, *own):
         arm = TestedArm.of(robot, name, choice.base_link, choice.tip_link)
         subject = Subject(arm, connection, settings, name, partial)
-        if not _refuses_group(subject, first_patience):
+        if not _refuses_group(subject, first_patience) or choice.group:
             return subject, source
     raise GroupNeededError(
         'the server takes no empty group name; name one of its groups by --group'

@@ -128,14 +128,22 @@ def test_programs_import_nothing_slow_before_they_catch_signals(program):
     assert subprocess.run([sys.executable, '-c', code]).returncode == 0
 
 
-@pytest.mark.parametrize('program', ['node.main', 'sim.main', 'markers.target_marker.main'])
-def test_programs_say_that_they_need_ros(program):
+@pytest.mark.parametrize(
+    ('module', 'main', 'code'),
+    [
+        ('ros.node.main', 'main', 1),
+        ('ros.sim.main', 'main', 1),
+        ('ros.markers.target_marker.main', 'main', 1),
+        ('cli.programs', 'ik_conformance', 2),
+    ],
+)
+def test_programs_say_that_they_need_ros(module, main, code):
     missing = "import sys; sys.modules['rclpy'] = sys.modules['moveit_msgs'] = None; "
-    run = f'from ik_service.ros.{program} import main; sys.exit(main())'
+    run = f'from ik_service.{module} import {main}; sys.exit({main}())'
     done = subprocess.run(
         [sys.executable, '-c', missing + run], capture_output=True, text=True, timeout=60.0
     )
-    assert done.returncode == 1
+    assert done.returncode == code
     assert 'ROS 2 is needed' in done.stderr
     assert 'Traceback' not in done.stderr
 

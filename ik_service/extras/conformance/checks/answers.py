@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import product
 import math
 
 from geometry_msgs.msg import PoseStamped
@@ -19,7 +20,7 @@ from ik_service.extras.conformance.answers import (
 )
 from ik_service.extras.conformance.check import Section
 from ik_service.extras.conformance.checks.solutions import answered_poses
-from ik_service.extras.conformance.subject import Poses, Posture, Subject
+from ik_service.extras.conformance.subject import once, Poses, Posture, Subject
 from ik_service.ros.common.conversions import pose_from_matrix
 
 ANSWERS = Section('answers')
@@ -177,21 +178,16 @@ def unreachable_request(subject: Subject) -> GetPositionIK.Request:
     return subject.request(dict.fromkeys(subject.arm.tips, far), seed)
 
 
+@once
 def _spoilt(subject: Subject) -> list[ServerAnswer]:
     """Return the answers to poses with a number that is none."""
-
-    def ask() -> list[ServerAnswer]:
-        found = []
-        for part, axes in (('position', 'xyz'), ('orientation', 'xyzw')):
-            for axis in axes:
-                for number in (math.nan, math.inf):
-                    request, _, _ = subject.ordinary_request('numbers')
-                    setattr(getattr(subject.first_pose(request).pose, part), axis, number)
-                    text = f'a pose with {part}.{axis} {number}'
-                    found.append(subject.ik(request, text))
-        return found
-
-    return subject.once('not a number', ask)
+    found = []
+    for part, axes in (('position', 'xyz'), ('orientation', 'xyzw')):
+        for axis, number in product(axes, (math.nan, math.inf)):
+            request, _, _ = subject.ordinary_request('numbers')
+            setattr(getattr(subject.first_pose(request).pose, part), axis, number)
+            found.append(subject.ik(request, f'a pose with {part}.{axis} {number}'))
+    return found
 
 
 @LINKS.check("MoveIt's server: ik_link_name")
@@ -202,12 +198,7 @@ def _link_empty(subject: Subject) -> str:
     request.ik_request.ik_link_name = ''
     answer = subject.ik(request, f'a pose of {tip}, with an empty ik_link_name')
     answer.supported('no default tip', (Code.INVALID_LINK_NAME,))
-    found = subject.inside_limits(answer)
-    at = subject.links_at(found)
-    placed = [link for link, T in at.items() if subject.places(T, poses[tip])]
-    if not placed:
-        raise answer.fail('some link at the pose', 'SUCCESS with no link of the robot there')
-    return f'places {tip if tip in placed else placed[0]}'
+    return _placed(subject, answer, poses[tip], 'some link at the pose')
 
 
 @LINKS.check("answer table: ik_link_name; MoveIt's server: ik_link_name")
@@ -252,8 +243,16 @@ def _link_unknown(subject: Subject) -> str:
     return subject.ik(request, 'the link there_is_no_such_link').refused(Code.INVALID_LINK_NAME)
 
 
+def _placed(subject: Subject, answer: ServerAnswer, T: np.ndarray, expected: str) -> str:
+    """Make sure that some link is at a pose (4, 4), and name it, the tip if it is."""
+    at = subject.links_at(subject.inside_limits(answer))
+    placed = [link for link in (*subject.arm.tips, *at) if subject.places(at[link], T)]
+    if not placed:
+        raise answer.fail(expected, 'SUCCESS with no link of the robot there')
+    return f'places {placed[0]}'
+
+
 def _near(subject: Subject, link: str) -> tuple[Poses, Posture]:
-    """Return a pose of a link, and a seed near it."""
     rng = np.random.default_rng(5)
     seed = subject.arm.random_posture(rng, margin=0.15)
     return {link: subject.links_at(subject.arm.moved(seed, rng, 0.02))[link]}, seed
@@ -339,12 +338,8 @@ def _one_pose_no_link(subject: Subject) -> str:
     """One pose in pose_stamped_vector without ik_link_names is for the tip of the group."""
     tip = subject.single_tip()
     request, poses = _in_the_vector(subject)
-    named = subject.ik(request, 'one pose in pose_stamped_vector, and no ik_link_names')
-    at = subject.links_at(subject.inside_limits(named))
-    placed = [link for link, T in at.items() if subject.places(T, poses[tip])]
-    if not placed:
-        raise named.fail('the tip at the pose', 'SUCCESS with no link of the robot there')
-    return f'places {tip if tip in placed else placed[0]}'
+    answer = subject.ik(request, 'one pose in pose_stamped_vector, and no ik_link_names')
+    return _placed(subject, answer, poses[tip], 'the tip at the pose')
 
 
 @TIPS.check('answer table: several poses')

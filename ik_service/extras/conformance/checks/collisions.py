@@ -26,7 +26,7 @@ from ik_service.extras.conformance.answers import (
     STATE_VALIDITY,
 )
 from ik_service.extras.conformance.check import Section
-from ik_service.extras.conformance.subject import Posture, set_posture, Subject
+from ik_service.extras.conformance.subject import once, Posture, set_posture, Subject
 from ik_service.model.geometry.link_geometry import read_collision_geometry
 
 COLLISIONS = Section('collisions')
@@ -55,11 +55,8 @@ def _state_validity(subject: Subject) -> str:
 @COLLISIONS.check('GetStateValidity: contacts')
 def _state_contacts(subject: Subject) -> str:
     """check_state_validity names the bodies that touch."""
-    _, invalid = random_states(subject)
-    if not invalid:
-        raise NotSupportedError(f'none of {_POSTURES} random postures collides')
     asked = 'check_state_validity of a posture that is not valid'
-    answer = ask_validity(subject, invalid[0], asked)
+    answer = ask_validity(subject, _colliding_states(subject)[0], asked)
     pairs = [(found.contact_body_1, found.contact_body_2) for found in answer.contacts]
     if not pairs or not all(a and b for a, b in pairs):
         raise CheckFailedError(asked, f'contacts {pairs}', 'the names of bodies that touch')
@@ -69,24 +66,19 @@ def _state_contacts(subject: Subject) -> str:
 @COLLISIONS.check('answer table: avoid_collisions')
 def _avoid_collisions(subject: Subject) -> str:
     """With avoid_collisions, the poses of valid seeds are solved by valid postures."""
-    valid, _ = random_states(subject)
-    if not valid:
-        raise NotSupportedError('check_state_validity finds no posture valid')
-    for seed in valid[:20]:
+    valid = valid_states(subject)[:20]
+    for seed in valid:
         answer = _avoiding(subject, seed, 'the pose of a valid seed, with avoid_collisions')
         found, _, _ = subject.reached(answer, subject.tips_at(seed))
         _require_valid(subject, found, answer)
-    return f'{len(valid[:20])} poses'
+    return f'{len(valid)} poses'
 
 
 @COLLISIONS.check('answer table: avoid_collisions')
 def _self_collision(subject: Subject) -> str:
     """With avoid_collisions, the pose of a colliding seed gets another posture, or an error."""
-    _, invalid = random_states(subject)
-    if not invalid:
-        raise NotSupportedError(f'none of {_POSTURES} random postures collides')
-    solved = 0
-    for seed in invalid[:20]:
+    invalid, solved = _colliding_states(subject)[:20], 0
+    for seed in invalid:
         poses = subject.tips_at(seed)
         answer = _avoiding(subject, seed, 'the pose of a colliding seed, with avoid_collisions')
         if answer.solved:
@@ -95,21 +87,18 @@ def _self_collision(subject: Subject) -> str:
             solved += 1
         else:
             answer.refused(*_REFUSED)
-    return f'{solved} of {len(invalid[:20])} colliding poses solved without a collision'
+    return f'{solved} of {len(invalid)} colliding poses solved without a collision'
 
 
 @COLLISIONS.check('answer table: avoid_collisions; RobotState: attached_collision_objects')
 def _attached_object(subject: Subject) -> str:
     """With avoid_collisions, a box on the tip in robot_state that hits the arm is an error."""
-    valid, _ = random_states(subject)
-    if not valid:
-        raise NotSupportedError('check_state_validity finds no posture valid')
-    tip = subject.arm.tips[0]
+    seed, tip = valid_states(subject)[0], subject.arm.tips[0]
     touched = [tip, *subject.arm.attached_to(tip)]
-    size = box_size(subject, valid[0], touched)
+    size = box_size(subject, seed, touched)
     box = box_object(tip, [0.0, 0.0, 0.0], size)
     carried = AttachedCollisionObject(link_name=tip, object=box, touch_links=touched)
-    request = subject.request(subject.tips_at(valid[0]), valid[0])
+    request = subject.request(subject.tips_at(seed), seed)
     request.ik_request.avoid_collisions = True
     request.ik_request.robot_state.attached_collision_objects = [carried]
     answer = subject.ik(
@@ -123,10 +112,7 @@ def _world_object(subject: Subject) -> str:
     """A box around the tip makes a pose an error; without the box it is solved again."""
     if not subject.settings.change_world:
         raise NotSupportedError('it adds an object to the world of the server: --change-world')
-    valid, _ = random_states(subject)
-    if not valid:
-        raise NotSupportedError('check_state_validity finds no posture valid')
-    seed = valid[0]
+    seed = valid_states(subject)[0]
     T, size = subject.tips_at(seed)[subject.arm.tips[0]], box_size(subject, seed)
     free = _avoiding(subject, seed, 'the pose of a valid seed, with avoid_collisions')
     subject.reached(free, subject.tips_at(seed))
@@ -209,18 +195,30 @@ def _avoiding(subject: Subject, seed: Posture, asked: str) -> ServerAnswer:
     return subject.ik(request, asked)
 
 
+@once
 def random_states(subject: Subject) -> tuple[list[Posture], list[Posture]]:
     """Return random postures that are valid, and those that are not, by the server's word."""
+    valid: list[Posture] = []
+    invalid: list[Posture] = []
+    for posture in subject.postures(_POSTURES, 'collisions'):
+        answer = ask_validity(subject, posture, 'check_state_validity of a random posture')
+        (valid if answer.valid else invalid).append(posture)
+    return valid, invalid
 
-    def ask() -> tuple[list[Posture], list[Posture]]:
-        valid: list[Posture] = []
-        invalid: list[Posture] = []
-        for posture in subject.postures(_POSTURES, 'collisions'):
-            answer = ask_validity(subject, posture, 'check_state_validity of a random posture')
-            (valid if answer.valid else invalid).append(posture)
-        return valid, invalid
 
-    return subject.once('states', ask)
+def valid_states(subject: Subject) -> list[Posture]:
+    """Return random postures that are valid; NotSupportedError where none is."""
+    valid, _ = random_states(subject)
+    if not valid:
+        raise NotSupportedError('check_state_validity finds no posture valid')
+    return valid
+
+
+def _colliding_states(subject: Subject) -> list[Posture]:
+    _, invalid = random_states(subject)
+    if not invalid:
+        raise NotSupportedError(f'none of {_POSTURES} random postures collides')
+    return invalid
 
 
 def _require_valid(subject: Subject, posture: Posture, answer: ServerAnswer) -> None:
@@ -321,17 +319,18 @@ def free_seed(subject: Subject) -> Posture:
         if not subject.connection.offers(moveit_type(srv, name), service):
             full_name = subject.connection.full_name(service)
             raise NotSupportedError(f'there is no service {full_name}')
-
-    def ask() -> Posture | None:
-        for seed in subject.postures(_SEEDS, 'scenes'):
-            if _avoiding(subject, seed, 'a random pose, with avoid_collisions').solved:
-                return seed
-        return None
-
-    seed = subject.once('scene seed', ask)
+    seed = _solved_seed(subject)
     if seed is None:
         raise NotSupportedError(f'none of {_SEEDS} random poses is solved without collisions')
     return seed
+
+
+@once
+def _solved_seed(subject: Subject) -> Posture | None:
+    for seed in subject.postures(_SEEDS, 'scenes'):
+        if _avoiding(subject, seed, 'a random pose, with avoid_collisions').solved:
+            return seed
+    return None
 
 
 @contextmanager

@@ -171,7 +171,6 @@ def _position(subject: Subject, shift: float) -> tuple[Asked, Holds]:
 
 
 def _at_its_seed(subject: Subject) -> Asked:
-    """Return a request for the pose of its seed, and the seed."""
     _, _, seed = subject.ordinary_request('constraints')
     return subject.request(subject.tips_at(seed), seed), seed
 

@@ -36,7 +36,7 @@ from ik_service.extras.conformance.checks.plans import (
     pose_goal,
 )
 from ik_service.extras.conformance.connection import SentGoal
-from ik_service.extras.conformance.subject import largest_step, Posture, Subject, TestedArm
+from ik_service.extras.conformance.subject import largest_step, once, Posture, Subject, TestedArm
 
 MOTIONS = Section('motions')
 _STEP = 0.2  # motion of the joint that moves most [rad] or [m]
@@ -215,11 +215,9 @@ def _staying(subject: Subject, asked: str) -> Iterator[None]:
         raise CheckFailedError(asked, f'a motion of {away:.3g} rad or m', 'no motion')
 
 
+@once
 def _joints_of(subject: Subject) -> MeasuredJoints:
-    def listen() -> MeasuredJoints:
-        return MeasuredJoints(subject.connection.node, subject.arm)
-
-    return subject.once('measured joints', listen)
+    return MeasuredJoints(subject.connection.node, subject.arm)
 
 
 def _near(subject: Subject, start: Posture) -> Posture:
@@ -235,7 +233,6 @@ def _near(subject: Subject, start: Posture) -> Posture:
 
 
 def _goal(subject: Subject, goal: Any, scaling: float = _SCALING) -> Any:  # noqa: ANN401
-    """Return a goal of the action, without types."""
     made = moveit_type(action, 'MoveGroup').Goal(request=motion_request(subject, goal))
     made.request.max_velocity_scaling_factor = scaling
     made.request.max_acceleration_scaling_factor = scaling
@@ -250,7 +247,6 @@ def _sent(subject: Subject, goal: Any, asked: str) -> SentGoal:  # noqa: ANN401
 
 
 def _moved(subject: Subject, goal: Any, asked: str) -> Any:  # noqa: ANN401
-    """Return the result of a motion to a goal."""
     patience = subject.connection.patience + _LONGEST
     return _sent(subject, _goal(subject, goal), asked).result(patience)
 

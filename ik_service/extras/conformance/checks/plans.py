@@ -31,10 +31,12 @@ from ik_service.extras.conformance.checks.collisions import (
     free_seed,
     random_states,
     scene_box,
+    valid_states,
 )
 from ik_service.extras.conformance.subject import (
     largest_step,
     LIMIT_TOLERANCE,
+    once,
     Posture,
     set_posture,
     Subject,
@@ -45,6 +47,7 @@ from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.constraints import goal_at
 
 LINES = Section('straight lines')
+_SHORT_LINE = 'a short straight line'
 _LINE_STEP = 0.002  # [m]
 _REST = 1e-3  # speed that counts as rest [rad/s] or [m/s]
 _FASTER = 1.001  # share of a velocity limit that may be exceeded, for rounding
@@ -54,7 +57,7 @@ _FASTER = 1.001  # share of a velocity limit that may be exceeded, for rounding
 def _line_short(subject: Subject) -> str:
     """A short straight line is completed, and all points of the solution lie on it."""
     answer, start, T_start, T_end = _short_line(subject)
-    asked, tip = 'a short straight line', subject.single_tip()
+    asked, tip = _SHORT_LINE, subject.single_tip()
     if answer.fraction < 1.0 - 1e-9:
         if subject.arm.freedoms < 6:
             raise NotSupportedError('an arm that moves its tip in few ways follows few lines')
@@ -156,20 +159,20 @@ def _line_refused(subject: Subject, asked: str, code: int, **fields: Any) -> str
 
 def _short_line(subject: Subject) -> tuple[Any, Posture, np.ndarray, np.ndarray]:
     """Return the answer to a short line, its start, and the poses at both ends."""
-    tip = subject.single_tip()
-
-    def ask() -> tuple:
-        _, poses, start = subject.ordinary_request('line')
-        answer = _line_answer(
-            subject, _line_request(subject, start, poses[tip]), 'a short straight line'
-        )
-        return answer, start, subject.links_at(start)[tip], poses[tip]
-
-    answer, *rest = subject.once('short line', ask)
+    answer, *rest = _answered_line(subject)
     if answer.error_code.val != SUCCESS or not answer.solution.joint_trajectory.points:
-        came = code_name(answer.error_code.val)
-        raise CheckFailedError('a short straight line', came, 'SUCCESS with points')
+        raise CheckFailedError(
+            _SHORT_LINE, code_name(answer.error_code.val), 'SUCCESS with points'
+        )
     return (answer, *rest)
+
+
+@once
+def _answered_line(subject: Subject) -> tuple:
+    tip = subject.single_tip()
+    _, poses, start = subject.ordinary_request('line')
+    answer = _line_answer(subject, _line_request(subject, start, poses[tip]), _SHORT_LINE)
+    return answer, start, subject.links_at(start)[tip], poses[tip]
 
 
 def _line_request(
@@ -206,6 +209,7 @@ _JOINT_TOLERANCE = 1e-3  # of goals [rad] or [m], as pymoveit2 has it
 _POSITION_TOLERANCE, _ANGLE_TOLERANCE = 1e-3, 1e-3  # of goals [m], [rad], likewise
 _ROUNDING = 1e-4  # by which a plan may miss its ends [rad] or [m]
 _SLOW = 0.1  # scaling factor
+_JOINT_PLAN = 'a plan to a joint goal'
 _UNKNOWN = 'there_is_no_such_name'
 _NO_CODES = 'its service answers FAILURE to whatever cannot be planned'
 
@@ -225,7 +229,7 @@ def _plan_planners(subject: Subject) -> str:
 def _plan_joints(subject: Subject) -> str:
     """A plan leads from its start to a joint goal, within the joint limits."""
     answer, start, goal = _short_plan(subject)
-    asked, names = 'a plan to a joint goal', subject.arm.joint_names
+    asked, names = _JOINT_PLAN, subject.arm.joint_names
     postures = trajectory_postures(answer.trajectory, start)
     for posture, end, what, tolerance in (
         (postures[0], start, 'start', _ROUNDING),
@@ -290,10 +294,8 @@ def _plan_pose(subject: Subject) -> str:
     distance, angle = offset(reached, T)
     settings = subject.settings
     # The tolerance of the angle is about each of three axes.
-    if (
-        distance > _POSITION_TOLERANCE + settings.position_tolerance
-        or angle > math.sqrt(3.0) * _ANGLE_TOLERANCE + settings.orientation_tolerance
-    ):
+    widest = math.sqrt(3.0) * _ANGLE_TOLERANCE + settings.orientation_tolerance
+    if distance > _POSITION_TOLERANCE + settings.position_tolerance or angle > widest:
         came = f'SUCCESS with {tip} {distance * 1e3:.4g} mm and {angle:.4g} rad away'
         raise CheckFailedError(asked, came, f'{tip} at the pose')
     return f'{distance * 1e3:.2g} mm, {angle:.2g} rad'
@@ -405,19 +407,20 @@ def _plan_not_a_number(subject: Subject) -> str:
 def near_postures(subject: Subject) -> tuple[Posture, Posture]:
     """Return two near postures, valid as far as the server says; NotSupportedError without."""
     subject.single_tip()
-
-    def find() -> tuple[Posture, Posture] | None:
-        rng = np.random.default_rng(zlib.crc32(b'near postures'))
-        for start in subject.postures(_POSTURES, 'plans'):
-            goal = subject.arm.moved(start, rng, _STEP)
-            if is_valid(subject, start) and is_valid(subject, goal):
-                return start, goal
-        return None
-
-    found = subject.once('near postures', find)
+    found = _valid_pair(subject)
     if found is None:
         raise NotSupportedError(f'none of {_POSTURES} random pairs of postures is valid')
     return found
+
+
+@once
+def _valid_pair(subject: Subject) -> tuple[Posture, Posture] | None:
+    rng = np.random.default_rng(zlib.crc32(b'near postures'))
+    for start in subject.postures(_POSTURES, 'plans'):
+        goal = subject.arm.moved(start, rng, _STEP)
+        if is_valid(subject, start) and is_valid(subject, goal):
+            return start, goal
+    return None
 
 
 def is_valid(subject: Subject, posture: Posture) -> bool:
@@ -473,37 +476,32 @@ def _near_request(subject: Subject) -> Any:  # noqa: ANN401
 def _colliding(subject: Subject) -> tuple[Posture, Posture]:
     """Return a valid posture, and one that is not."""
     subject.single_tip()
-    valid, invalid = random_states(subject)
-    if not valid or not invalid:
-        which = 'not valid' if valid else 'valid'
-        raise NotSupportedError(f'check_state_validity finds no posture {which}')
+    valid, (_, invalid) = valid_states(subject), random_states(subject)
+    if not invalid:
+        raise NotSupportedError('check_state_validity finds no posture not valid')
     return valid[0], invalid[0]
 
 
 # Answers
 def _short_plan(subject: Subject) -> tuple[Any, Posture, Posture]:
     """Return the answer to a plan between near postures, its start, and its goal."""
+    return _with_points(_answered_plan(subject), _JOINT_PLAN), *near_postures(subject)
 
-    def ask() -> tuple[Any, Posture, Posture]:
-        request = _near_request(subject)
-        return _ask(subject, request, 'a plan to a joint goal'), *near_postures(subject)
 
-    answer, start, goal = subject.once('short plan', ask)
-    _require_points(answer, 'a plan to a joint goal')
-    return answer, start, goal
+@once
+def _answered_plan(subject: Subject) -> Any:  # noqa: ANN401
+    return _ask(subject, _near_request(subject), _JOINT_PLAN)
 
 
 def _planned(subject: Subject, request: Any, asked: str) -> Any:  # noqa: ANN401
-    answer = _ask(subject, request, asked)
-    _require_points(answer, asked)
-    return answer
+    return _with_points(_ask(subject, request, asked), asked)
 
 
-def _require_points(answer: Any, asked: str) -> None:  # noqa: ANN401
-    points = answer.trajectory.joint_trajectory.points
+def _with_points(answer: Any, asked: str) -> Any:  # noqa: ANN401
     require_success(answer.error_code.val, asked)
-    if not points:
+    if not answer.trajectory.joint_trajectory.points:
         raise CheckFailedError(asked, 'SUCCESS without points', 'SUCCESS with points')
+    return answer
 
 
 def _refused(subject: Subject, request: Any, asked: str, *codes: int) -> str:  # noqa: ANN401
@@ -512,10 +510,8 @@ def _refused(subject: Subject, request: Any, asked: str, *codes: int) -> str:  #
 
 def _require_refused(answer: Any, asked: str, *codes: int) -> str:  # noqa: ANN401
     """Make sure that an answer is an error without a trajectory; return its code in words."""
-    found, points = (
-        require_error(answer.error_code.val, asked, *codes),
-        answer.trajectory.joint_trajectory.points,
-    )
+    found = require_error(answer.error_code.val, asked, *codes)
+    points = answer.trajectory.joint_trajectory.points
     if points:
         raise CheckFailedError(asked, f'{found} with {len(points)} points', 'no points')
     return found

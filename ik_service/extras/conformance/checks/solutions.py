@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from builtin_interfaces.msg import Duration
 from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.srv import GetPositionFK
@@ -22,7 +20,7 @@ from ik_service.extras.conformance.answers import (
     ServerAnswer,
 )
 from ik_service.extras.conformance.check import Section
-from ik_service.extras.conformance.subject import largest_step, Poses, Posture, Subject
+from ik_service.extras.conformance.subject import largest_step, once, Poses, Posture, Subject
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import RequestError
 
@@ -275,7 +273,6 @@ def _seed_outside(subject: Subject) -> str:
 def _no_seed(subject: Subject) -> str:
     """Without a seed, whatever is_diff says, the solution starts from the present state."""
     for is_diff in (True, False):
-        solved: Sequence[ServerAnswer] = ()
         for goal in subject.postures(5, 'no seed'):
             poses = subject.tips_at(goal)
             request = subject.request(poses)
@@ -284,31 +281,25 @@ def _no_seed(subject: Subject) -> str:
             answer = subject.ik(request, asked)
             if answer.solved:
                 subject.reached(answer, poses)
-                solved = (answer,)
                 break
-        if not solved:
+        else:
             raise answer.fail('SUCCESS for one of 5 poses')
     return 'solved'
 
 
+@once
 def _asked_far(subject: Subject) -> list[tuple[ServerAnswer, Poses]]:
     """Ask for random reachable poses from random seeds; the answers with their poses."""
-
-    def ask() -> list[tuple[ServerAnswer, Poses]]:
-        found = []
-        count = subject.settings.count
-        seeds = subject.postures(count, 'seeds')
-        for goal, seed in zip(subject.postures(count, 'goals'), seeds, strict=True):
-            poses = subject.tips_at(goal)
-            answer = subject.ik(subject.request(poses, seed), 'a reachable pose, from a far seed')
-            found.append((answer, poses))
-        return found
-
-    return subject.once('far', ask)
+    found, count = [], subject.settings.count
+    seeds = subject.postures(count, 'seeds')
+    for goal, seed in zip(subject.postures(count, 'goals'), seeds, strict=True):
+        poses = subject.tips_at(goal)
+        answer = subject.ik(subject.request(poses, seed), 'a reachable pose, from a far seed')
+        found.append((answer, poses))
+    return found
 
 
 def _same_as_fk(subject: Subject, posture: Posture, poses: Poses) -> None:
-    """Make sure that compute_fk agrees with a solution."""
     links, asked = list(poses), 'compute_fk where the solution of compute_ik puts the tip'
     found = answered_poses(subject.fk(links, posture, asked), links, asked)
     for link, T in poses.items():
@@ -373,33 +364,31 @@ def _time_code(subject: Subject) -> str:
 
 def _cut_short(subject: Subject) -> ServerAnswer:
     """Return the answer to a reachable pose whose search was cut short by its time-out."""
-
-    def ask() -> ServerAnswer | None:
-        seeds = subject.postures(_TRIES, 'cut seeds')
-        for goal, seed in zip(subject.postures(_TRIES, 'cut'), seeds, strict=True):
-            request = subject.request(subject.tips_at(goal), seed)
-            request.ik_request.timeout = Duration(nanosec=_CUT)
-            answer = subject.ik(request, f'a reachable pose, within {_CUT * 1e-3:g} µs')
-            if not answer.solved:
-                return answer
-        return None
-
-    found = subject.once('cut short', ask)
+    found = _unsolved_in_time(subject)
     if found is None:
         raise NotSupportedError(_UNSEEN)
     return found
 
 
+@once
+def _unsolved_in_time(subject: Subject) -> ServerAnswer | None:
+    seeds = subject.postures(_TRIES, 'cut seeds')
+    for goal, seed in zip(subject.postures(_TRIES, 'cut'), seeds, strict=True):
+        request = subject.request(subject.tips_at(goal), seed)
+        request.ik_request.timeout = Duration(nanosec=_CUT)
+        answer = subject.ik(request, f'a reachable pose, within {_CUT * 1e-3:g} µs')
+        if not answer.solved:
+            return answer
+    return None
+
+
+@once
 def _searched_shortly(subject: Subject) -> ServerAnswer:
     """Return the answer to the pose that is searched for in vain, in a part of a second."""
-
-    def ask() -> ServerAnswer:
-        _, poses = _searched_long(subject)
-        request = subject.request(poses, subject.postures(1, 'time')[0])
-        request.ik_request.timeout = Duration(nanosec=int(_SHORT * 1e9))
-        return subject.ik(request, f'a pose that is searched for in vain, for {_SHORT} s')
-
-    return subject.once('searched shortly', ask)
+    _, poses = _searched_long(subject)
+    request = subject.request(poses, subject.postures(1, 'time')[0])
+    request.ik_request.timeout = Duration(nanosec=int(_SHORT * 1e9))
+    return subject.ik(request, f'a pose that is searched for in vain, for {_SHORT} s')
 
 
 def _searched_long(subject: Subject) -> tuple[ServerAnswer, Poses]:
@@ -409,18 +398,15 @@ def _searched_long(subject: Subject) -> tuple[ServerAnswer, Poses]:
     return found
 
 
+@once
 def _searched(subject: Subject) -> tuple[ServerAnswer, Poses] | None:
     """Return the answer to a pose that was searched for until the time was over, and the pose."""
-
-    def ask() -> tuple[ServerAnswer, Poses] | None:
-        for poses in _hopeless(subject):
-            request = subject.request(poses, subject.postures(1, 'time')[0], seconds=_LONG)
-            answer = subject.ik(request, f'a pose that is searched for in vain, for {_LONG} s')
-            if not answer.solved and answer.seconds >= _USED * _LONG:
-                return answer, poses
-        return None
-
-    return subject.once('searched', ask)
+    for poses in _hopeless(subject):
+        request = subject.request(poses, subject.postures(1, 'time')[0], seconds=_LONG)
+        answer = subject.ik(request, f'a pose that is searched for in vain, for {_LONG} s')
+        if not answer.solved and answer.seconds >= _USED * _LONG:
+            return answer, poses
+    return None
 
 
 def _hopeless(subject: Subject) -> list[Poses]:
@@ -431,8 +417,7 @@ def _hopeless(subject: Subject) -> list[Poses]:
     base = subject.links_at(postures[0])[subject.arm.base_link][:3, 3]
     farthest, posture = max(at, key=lambda pair: float(np.linalg.norm(pair[0][:3, 3] - base)))
     out = farthest[:3, 3] - base
-    found: list[Poses] = []
-    for factor in (0.0, 1.05, 1.15, 1.3):
-        T = rigid_transform(farthest[:3, :3], base + factor * out)
-        found.append({**subject.tips_at(posture), tip: T})
-    return found
+    return [
+        {**subject.tips_at(posture), tip: rigid_transform(farthest[:3, :3], base + factor * out)}
+        for factor in (0.0, 1.05, 1.15, 1.3)
+    ]
