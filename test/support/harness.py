@@ -39,6 +39,10 @@ _READ_AT_IMPORT = ('LD_', 'NUMBA_', 'PYTHON')
 _numbers = itertools.count(1)
 
 
+def raise_it(error):
+    raise error
+
+
 def until(condition, timeout=PATIENCE, what='the condition', period=0.02):
     """Return the first true value of ``condition()``; fail when there is none in time."""
     deadline = time.monotonic() + timeout

@@ -35,7 +35,7 @@ def main(args: list[str] | None = None) -> int:
                     viewer_node.parse_hosts(settings[viewer_node.ALLOWED_HOSTS]),
                     LimitedLog(node.get_logger().warning),
                 )
-                stack.callback(close, page)
+                stack.callback(close, page.server)
                 node.get_logger().info(f'ready: {page.address}')
                 with runtime.spinning(node.main_executor):
                     Viewer(page.server, node, settings).run(stop)

@@ -255,18 +255,13 @@ def serve(
     policy = access_policy(host, free, allowed_hosts, socket.gethostname(), token)
     server = _start(host, free, policy, report)
     if server.get_port() != free and not search:
-        _stop(server)
+        close(server)
         raise PortError(f'port {free} of {host} was taken by another program just now')
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=_BRAND)
     server.gui.main_panel.dock_right()
     # The theme's width reaches a docked panel only in some starts of a page (viser 1.1).
     server.gui.main_panel.set_width(_PANEL_WIDTH)
     return Page(server, _address(host, server.get_port(), policy.token))
-
-
-def close(page: Page) -> None:
-    """Stop the server of a page."""
-    _stop(page.server)
 
 
 def _start(
@@ -279,12 +274,13 @@ def _start(
             server = viser.ViserServer(host=host, port=port, label='ik_service', verbose=False)
     except AccessControlError:
         if server is not None:
-            _stop(server)
+            close(server)
         raise
     return server
 
 
-def _stop(server: viser.ViserServer) -> None:
+def close(server: viser.ViserServer) -> None:
+    """Stop the server of a page."""
     with redirect_stdout(io.StringIO()):  # it prints that it has stopped
         server.stop()
 

@@ -56,7 +56,7 @@ class PathScene:
         """Show the arm on the path, where it is not the arm itself; None hides it."""
         if poses is None:
             if self._ghost is not None and self._label is not None:
-                self._ghost.visible = self._label.visible = False
+                self._ghost.root.visible = self._label.visible = False
             return
         if self._ghost is None or self._label is None:
             view = self._view
@@ -66,7 +66,7 @@ class PathScene:
                 '/path_ghost_label', 'preview', anchor='bottom-left'
             )
         self._ghost.place(poses, beside=measured)
-        self._ghost.visible = self._label.visible = True
+        self._ghost.root.visible = self._label.visible = True
         self._label.position = poses[self._view.arm.chain.tip_link][:3, 3]
 
     def move_base(self, T_root_base: np.ndarray) -> None:
@@ -77,7 +77,7 @@ class PathScene:
         """Remove all nodes from the scene."""
         self._root.remove()
         if self._ghost is not None and self._label is not None:
-            self._ghost.remove()
+            self._ghost.root.remove()
             self._label.remove()
 
     def _mark(self, i: int, T_base_tip: np.ndarray) -> viser.FrameHandle:

@@ -88,7 +88,6 @@ def read_places(path: str | os.PathLike[str]) -> Places:
 
 
 def _transforms(values: object) -> np.ndarray:
-    """Return rigid transforms (N, 4, 4)."""
     T = check_transforms(np.array(values, dtype=float).reshape(-1, 4, 4), 'T_world')
     if np.abs(T).max(initial=0.0) > _FARTHEST:
         raise ValueError('a coordinate is implausible')
@@ -470,7 +469,6 @@ class Reach:
             self._form.show_progress(share)
 
     def _drop_survey(self) -> None:
-        """End the running survey, if there is one."""
         if self._survey is not None:
             self._survey.drop()
             self._survey = None
@@ -485,7 +483,6 @@ class Reach:
             self._is_changed = True
 
     def _drop_map(self) -> None:
-        """Draw nothing of the map any more."""
         self._is_own, self._place = False, None
         self._clear()
         self._form.offer((), np.empty((0, 3)), 0.0)

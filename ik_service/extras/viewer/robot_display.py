@@ -178,7 +178,7 @@ class RobotDisplay:
         """Draw the present state."""
         q = self.joints()
         scene = self._scene
-        scene.arm.visible = q is not None
+        scene.arm.root.visible = q is not None
         if q is None:
             return
         posture = self.measured.posture()
@@ -187,7 +187,7 @@ class RobotDisplay:
             self.poses = self.view.arm.link_poses(posture)
             scene.arm.place(self.poses)
             scene.world.place(self.poses)
-        set_properties(scene.world, visible=panel.objects_switch.value)
+        set_properties(scene.world.root, visible=panel.objects_switch.value)
         scene.show_collision_shapes(
             self.view.collision_parts, self.poses, panel.solid_switch.value
         )
@@ -229,10 +229,10 @@ class RobotDisplay:
         is_apart = (
             command is not None and np.abs(command - self._posture[indices]).max() > _VISIBLE
         )
-        ghost.visible = panel.ghost_switch.value and bool(is_apart)
-        if ghost.visible and command is not None:
+        ghost.root.visible = panel.ghost_switch.value and bool(is_apart)
+        if ghost.root.visible and command is not None:
             ghost.place(self.poses_at(command), beside=self.poses)
-        preview.visible = panel.sliders.is_held(now)
+        preview.root.visible = panel.sliders.is_held(now)
 
     def _draw_target(
         self, target: PageTarget, tip: np.ndarray, T_root_base: np.ndarray, now: float

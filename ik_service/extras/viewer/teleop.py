@@ -246,8 +246,6 @@ class CommandRepeater:
     Thread that repeats the command of a motion as long as it goes on.
 
     It is a thread of its own, so that nothing else in the viewer delays commands.
-
-    :param publish: called with each command, in that thread.
     """
 
     def __init__(self, held: HeldMotion, publish: Callable[[HandMotion], object]) -> None:

@@ -16,7 +16,6 @@ from sensor_msgs.msg import JointState
 import viser
 from visualization_msgs.msg import MarkerArray
 
-from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError
 from ik_service.extras.viewer.link.node_monitor import NodeMonitor
@@ -177,21 +176,17 @@ class Viewer:
             PAUSE_TOPIC: self._on_pause,
         }
         self._node.subscribe({
-            'joint_states': self._on_state,
-            'joint_command': self._on_command,
+            'joint_states': partial(self._on_state, 'joint_states'),
+            'joint_command': partial(self._on_state, 'joint_command'),
             'diagnostics': lambda m: post(monitor.on_diagnostics, m, time.monotonic()),
             **{topic: partial(post, take) for topic, take in taken.items()},
         })  # fmt: skip
 
-    def _on_state(self, message: JointState) -> None:
-        if self._display is not None:
-            self._take(self._display.measured, message, 'joint_states')
-
-    def _on_command(self, message: JointState) -> None:
-        if self._display is not None:
-            self._take(self._display.commanded, message, 'joint_command')
-
-    def _take(self, state: MeasuredState, message: JointState, topic: str) -> None:
+    def _on_state(self, topic: str, message: JointState) -> None:
+        display = self._display
+        if display is None:
+            return
+        state = display.measured if topic == 'joint_states' else display.commanded
         with _reporting(self._bad_states, f'a message on {topic} is ignored'):
             state.update(message.name, message.position, time.monotonic())
 
@@ -356,7 +351,8 @@ class Viewer:
                 text = message_of(code) if is_reached else refusal_of('compute_ik', code)
                 display.take_solve_outcome(is_reached, text)
 
-        if self._node.request_ik(pose, chain.base_link, chain.tip_link, on_response):
+        request = self._node.ik_request(pose, chain.base_link, chain.tip_link)
+        if self._node.ik.send(request, on_response):
             self._requested_at = now
             self._target.mark_solved()
 

@@ -11,4 +11,4 @@ def server():
 
     served = page.serve('127.0.0.1', 0, False)
     yield served.server
-    page.close(served)
+    page.close(served.server)

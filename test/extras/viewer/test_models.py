@@ -392,8 +392,8 @@ def at(x, angle=0.0):
 
 def test_parts_move_with_their_links(scene):
     arm = ArmModel(scene, '/arm', ['base', 'bare', 'arm/upper'], parts())
-    assert not arm.visible
-    arm.visible = True
+    assert not arm.root.visible
+    arm.root.visible = True
     arm.place({'base': at(1.0), 'bare': at(2.0), 'arm/upper': at(3.0, np.pi / 2)})
     assert scene.get_handle_by_name('/arm').visible
     upper = scene.get_handle_by_name('/arm/1')
@@ -446,7 +446,7 @@ def test_the_camera_sees_arms_of_any_size_wherever_they_stand(server, size, base
 
 
 def test_it_can_be_removed_and_added_again(scene):
-    ArmModel(scene, '/arm', ['base'], parts()[:1]).remove()
+    ArmModel(scene, '/arm', ['base'], parts()[:1]).root.remove()
     assert scene.get_handle_by_name('/arm/0') is None
     ArmModel(scene, '/arm', ['base'], parts()[:1]).place({'base': at(5.0)})
     assert scene.get_handle_by_name('/arm/0').position[0] == 5.0
@@ -484,9 +484,8 @@ def test_attached_parts_move_with_their_links(scene):
     world.place({**POSES, 'arm/hand': rigid_transform(None, (0, 0, 4))})
     assert ball.position.tolist() == [2.0, 0.0, 4.0]
     assert box.position.tolist() == [1.0, 0.0, 0.0]
-    assert world.visible
-    world.visible = False
-    assert not scene.get_handle_by_name('/world').visible
+    assert world.root is scene.get_handle_by_name('/world')
+    assert world.root.visible
 
 
 def test_colours_and_poses_change_in_place_and_shapes_are_exchanged(scene):
@@ -503,7 +502,7 @@ def test_colours_and_poses_change_in_place_and_shapes_are_exchanged(scene):
     assert scene.get_handle_by_name('/world/2') is None
     world.show([replace(moved, opacity=0.5)], POSES)
     assert scene.get_handle_by_name('/world/0').opacity == 0.5
-    world.remove()
+    world.root.remove()
     assert scene.get_handle_by_name('/world') is None
 
 

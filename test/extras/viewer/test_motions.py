@@ -6,6 +6,8 @@ import pytest
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
+from support.harness import raise_it
+from support.page.paths import FakeLink
 from support.ros.servers import panda_arm, TREE
 from support.urdf_texts import arm_xml, group_xml, srdf_xml, state_xml
 
@@ -27,30 +29,13 @@ from ik_service.extras.viewer.robot_display import PageTarget
 from ik_service.robot import Robot
 
 
-class Link:
-    """Keeps the motions that are to be executed; their ends come when the test says so."""
-
-    def __init__(self):
-        self.is_there, self.sent, self.canceled = True, [], 0
-
-    def can_execute(self):
-        return self.is_there
-
-    def execute(self, message, on_end):
-        self.sent.append((message.joint_trajectory, on_end))
-        return SimpleNamespace(cancel=self._cancel)
-
-    def _cancel(self):
-        self.canceled += 1
-
-
 class Page:
     """Everything around the motions, in place of a viewer."""
 
     def __init__(self, arm=None):
         self.arm = arm or panda_arm()
         self.q = self.arm.chain.mid_range()
-        self.link, self.tasks, self.target = Link(), TaskQueue(_raise), PageTarget()
+        self.link, self.tasks, self.target = FakeLink(), TaskQueue(raise_it), PageTarget()
         self.refusals, self.shown, self.offered, self.previews = [], [], [], []
         self.now = 100.0
         self.refreshed = 0
@@ -82,7 +67,7 @@ class Page:
 
     def duration(self):
         """How long the motion takes that was sent last [s]."""
-        time = self.link.sent[-1][0].points[0].time_from_start
+        time = self.link.sent[-1].points[0].time_from_start
         return time.sec + 1e-9 * time.nanosec
 
     def step(self):
@@ -90,19 +75,15 @@ class Page:
         self.motions.step(self.now)
 
     def end(self, **values):
-        self.link.sent[-1][1](ExecutionEnd(**values))
+        self.link.end(**values)
         self.tasks.run_pending()
 
     def sent(self):
         """The posture that was sent last, as a vector of the chain."""
-        trajectory, _ = self.link.sent[-1]
+        trajectory = self.link.sent[-1]
         (point,) = trajectory.points
         assert tuple(trajectory.joint_names) == self.arm.chain.joint_names
         return np.array(point.positions)
-
-
-def _raise(error):
-    raise error
 
 
 @pytest.fixture
@@ -136,7 +117,7 @@ def test_a_state_of_another_group_moves_the_joints_of_that_group():
     page.q = np.zeros(1)  # of that group
     page.motions.go_to_state('right: ready')
     page.step()
-    trajectory, _ = page.link.sent[-1]
+    trajectory = page.link.sent[-1]
     assert trajectory.joint_names == ['j_r1']
     assert trajectory.points[0].positions.tolist() == [-0.5]
     assert page.motions.state == 'right: ready'
@@ -263,7 +244,7 @@ def test_the_end_of_a_motion_that_was_replaced_is_not_told(page):
     page.step()
     page.motions.go_to_state('extended')
     page.step()
-    page.link.sent[0][1](ExecutionEnd(is_success=False, reason='a newer trajectory'))
+    page.link.ends[0](ExecutionEnd(is_success=False, reason='a newer trajectory'))
     page.tasks.run_pending()
     assert not page.refusals
     assert page.motions.is_executing
@@ -271,9 +252,9 @@ def test_the_end_of_a_motion_that_was_replaced_is_not_told(page):
 
 
 def test_what_is_not_possible_is_refused_with_the_reason(page):
-    page.link.is_there = False
+    page.link.executes = False
     page.motions.go_to_state('ready')
-    page.link.is_there, page.q = True, None
+    page.link.executes, page.q = True, None
     page.motions.go_to_state('ready')
     page.motions.go_to_state('of another robot')
     page.step()
@@ -331,13 +312,9 @@ class HandPage:
     def __init__(self):
         self.arm = panda_arm()
         self.measured = MeasuredState(self.arm)
-        self.is_there, self.sent, self.refusals, self.built = True, [], [], []
-        self.tasks = TaskQueue(lambda error: None)
-        link = SimpleNamespace(
-            can_execute=lambda: self.is_there,
-            execute=lambda message, on_end: self.sent.append((message.joint_trajectory, on_end)),
-        )
-        self.grippers = Grippers(link, self.tasks, self.refusals.append)
+        self.link, self.refusals, self.built = FakeLink(), [], []
+        self.tasks = TaskQueue(raise_it)
+        self.grippers = Grippers(self.link, self.tasks, self.refusals.append)
         display = SimpleNamespace(view=SimpleNamespace(arm=self.arm), measured=self.measured)
         self.grippers.show(display, SimpleNamespace(build=self.built.append))
 
@@ -347,7 +324,7 @@ def test_a_button_sends_the_fingers_to_their_limit():
     assert page.built == [{'hand': [OPEN, CLOSE]}]
     page.measured.update([FINGER], [0.01], 1.0)
     page.grippers.move('hand', OPEN)
-    ((trajectory, on_end),) = page.sent
+    (trajectory,), (on_end,) = page.link.sent, page.link.ends
     assert trajectory.joint_names == [FINGER]
     (point,) = trajectory.points
     assert list(point.positions) == [0.04]
@@ -362,18 +339,18 @@ def test_a_button_sends_the_fingers_to_their_limit():
 def test_a_hand_that_cannot_move_is_told_with_the_reason():
     page = HandPage()
     page.grippers.move('hand', OPEN)
-    page.is_there = False
+    page.link.executes = False
     page.grippers.move('hand', OPEN)
     page.grippers.move('of another robot', OPEN)
     assert page.refusals == [
         f'hand cannot move: joint_states are without {FINGER}',
         'hand cannot move: no node offers execute_trajectory',
     ]
-    page.is_there = True
+    page.link.executes = True
     page.measured.update([FINGER], [0.01], 1.0)
     page.grippers.move('hand', CLOSE)
     page.grippers.move('hand', OPEN)
-    page.sent[0][1](ExecutionEnd(is_success=False, reason='replaced'))  # by the one after it
-    page.sent[1][1](ExecutionEnd(is_success=False, reason='stopped'))
+    page.link.ends[0](ExecutionEnd(is_success=False, reason='replaced'))  # by the one after it
+    page.link.ends[1](ExecutionEnd(is_success=False, reason='stopped'))
     page.tasks.run_pending()
     assert page.refusals[2:] == ['the hand has not got there: stopped']

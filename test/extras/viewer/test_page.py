@@ -323,7 +323,7 @@ def test_serves_at_the_given_address_and_prints_nothing(capsys):
         assert sys.stdout is before
         assert served.address == f'http://127.0.0.1:{served.server.get_port()}'
     finally:
-        page.close(served)
+        page.close(served.server)
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ('', '')
 
@@ -336,9 +336,9 @@ def test_two_servers_do_not_share_a_port():
             page.serve('127.0.0.1', port, False)
         second = page.serve('127.0.0.1', port, True)
         assert second.server.get_port() > port
-        page.close(second)
+        page.close(second.server)
     finally:
-        page.close(first)
+        page.close(first.server)
 
 
 def test_without_viser_the_error_names_the_install_command(monkeypatch):

@@ -67,7 +67,7 @@ def serving(host='127.0.0.1'):
     try:
         yield served
     finally:
-        page.close(served)
+        page.close(served.server)
 
 
 @pytest.fixture(scope='module')

@@ -1,6 +1,6 @@
 """Widgets of the page: options of the solver, texts of the panel, and sliders of the joints."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 import math
 
@@ -152,7 +152,7 @@ def test_refused_text_is_replaced_by_the_value_in_force(form):
 
 def test_the_same_parameters_keep_their_widgets_and_others_get_new_ones(form):
     before = dict(form.widgets)
-    form.show([field.with_value(field.value) for field in FIELDS])
+    form.show([*map(replace, FIELDS)])
     assert form.widgets == before
     form.show([Field('solver.name', Kind.TEXT, 'x', choices=('x', 'y'))])
     assert shown(form) == {'solver.name': 'x'}

@@ -17,7 +17,7 @@ from ik_service.extras.viewer.waypoints import (
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
-from support.harness import until
+from support.harness import raise_it, until
 from support.page.client import page_socket, serving
 from support.page.paths import FakeLink, straight_answer
 from support.ros.servers import panda_arm
@@ -69,7 +69,7 @@ class Page:
         self.arm = panda_arm()
         self.chain = self.arm.chain
         self.q = self.chain.mid_range()
-        self.link, self.tasks, self.target = FakeLink(), TaskQueue(_raise), PageTarget()
+        self.link, self.tasks, self.target = FakeLink(), TaskQueue(raise_it), PageTarget()
         self.form = SimpleNamespace(settings=SETTINGS, show=lambda state: None)
         self.refusals, self.shown, self.ghosts, self.moves = [], [], [], []
         self.motions = SimpleNamespace(
@@ -131,10 +131,6 @@ class Page:
     @property
     def state(self):
         return self.paths.state()
-
-
-def _raise(error):
-    raise error
 
 
 @pytest.fixture

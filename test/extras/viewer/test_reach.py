@@ -10,7 +10,7 @@ pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 pytest.importorskip('zarr', reason="zarr comes with the extra 'scale'")
 
-from support.harness import until
+from support.harness import raise_it, until
 from support.page.client import serving
 from support.reach_maps import one_joint_map, one_joint_urdf
 
@@ -30,7 +30,7 @@ class Page:
 
     def __init__(self, server):
         self.log, self.clouds, self.now = [], [], 0.0
-        self.tasks, self.target = TaskQueue(_raise), PageTarget()
+        self.tasks, self.target = TaskQueue(raise_it), PageTarget()
         self.T_root_base = np.eye(4)
         self.display = SimpleNamespace(
             root_from_base=lambda: self.T_root_base, tip_pose=lambda: np.eye(4)
@@ -85,10 +85,6 @@ class Page:
         """The cloud that is seen; None without one."""
         clouds = [cloud for cloud in self.clouds if not cloud._impl.removed]
         return clouds[-1] if clouds else None
-
-
-def _raise(error):
-    raise error
 
 
 @pytest.fixture
@@ -293,7 +289,7 @@ def test_a_damaged_file_is_refused(tmp_path, text):
 def test_places_are_frames_and_those_of_another_arm_are_not_shown(tmp_path):
     path = write_places(tmp_path)
     with serving() as client:
-        server, tasks = client.served.server, TaskQueue(_raise)
+        server, tasks = client.served.server, TaskQueue(raise_it)
         tab = server.gui.add_tab_group().add_tab('reach')
         placements = Placements(server, tab, tasks)
         axes = []

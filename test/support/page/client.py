@@ -80,7 +80,7 @@ def serving(host='127.0.0.1', allowed=(), refusals=None):
     try:
         yield Client(served, {'0.0.0.0': '127.0.0.1', '::': '::1'}.get(host, host))
     finally:
-        page.close(served)
+        page.close(served.server)
 
 
 _CAMERA = {

@@ -28,8 +28,7 @@ class FakeLink:
     def __init__(self):
         self.plans = self.executes = True
         self.starts, self.paths, self.executed = [], [], []
-        self.canceled = 0
-        self._on_end = None
+        self.canceled, self.ends = 0, []
 
     def can_plan(self):
         return self.plans
@@ -47,11 +46,16 @@ class FakeLink:
 
     def execute(self, message, on_end):
         self.executed.append(message)
-        self._on_end = on_end
+        self.ends.append(on_end)
         return self
 
     def cancel(self):
         self.canceled += 1
 
+    @property
+    def sent(self):
+        return [message.joint_trajectory for message in self.executed]
+
     def end(self, is_success=True, is_canceled=False, reason=''):
-        self._on_end(ExecutionEnd(is_success, is_canceled, reason))
+        """End the last execution."""
+        self.ends[-1](ExecutionEnd(is_success, is_canceled, reason))

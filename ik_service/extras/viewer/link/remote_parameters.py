@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 import math
 import re
@@ -70,10 +70,6 @@ class Field:
         if isinstance(self.value, tuple):
             return ', '.join(f'{number:g}' for number in self.value)
         return f'{self.value:g}' if isinstance(self.value, float) else str(self.value)
-
-    def with_value(self, value: Value) -> Field:
-        """Return the same field with another value."""
-        return replace(self, value=value)
 
     def parse(self, text: str) -> Value:
         """Value that a typed text stands for; OptionError if none. The node checks its bounds."""

@@ -153,8 +153,6 @@ class ViewerNode(Node):
 
         Callbacks are called in the thread that spins :attr:`main_executor`, but for those of the
         states, which :meth:`poll_states` calls.
-
-        :param take: callbacks by topic.
         """
 
         def take_foreign(message: PoseStamped) -> None:
@@ -198,12 +196,6 @@ class ViewerNode(Node):
         message = self._stamped(T_base_tip, base_link)
         self._own_stamps.append((message.header.stamp.sec, message.header.stamp.nanosec))
         self._target.publish(message)
-
-    def request_ik(
-        self, T_base_tip: np.ndarray, base_link: str, tip_link: str, on_response: OnResponse
-    ) -> bool:
-        """Ask ``compute_ik`` for a pose (4, 4) [m] of the tip; see :meth:`RequestClient.send`."""
-        return self.ik.send(self.ik_request(T_base_tip, base_link, tip_link), on_response)
 
     def ik_request(
         self, T_base_tip: np.ndarray, base_link: str, tip_link: str

@@ -156,12 +156,7 @@ class Panel:
         on_choice(self._go, lambda label: {**moves, _RESUME: actions.resume_demo}[label]())
 
     def show_status(self, status: ConnectionStatus, contacts: Sequence[str], pause: str) -> None:
-        """
-        Show the status of the connection, and enable the controls that need the node.
-
-        :param contacts: the pairs of bodies in contact.
-        :param pause: why the demo is paused; empty while it is not.
-        """
+        """Show status, pairs in contact and why the demo is paused; enable what needs the node."""
         # In one place of constant height: no button moves away from under the pointer.
         text = with_notices(status, contacts, pause)
         set_properties(self._banner, content=banner(text, _BANNER_LINES))
@@ -198,7 +193,6 @@ def notify(server: viser.ViserServer, title: str, body: str) -> None:
 
 
 def _add_plot(gui: viser.GuiApi) -> viser.GuiUplotHandle:
-    """Add the plot of the errors over time, with a logarithmic axis."""
     axis = uplot.Axis(stroke=_INK, grid={'stroke': _GRID, 'width': 1}, ticks={'show': False})
     time_axis = axis.copy()
     time_axis['size'] = _TIME_AXIS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import viser
 
@@ -81,10 +82,10 @@ class SolverForm:
 
     def show(self, fields: list[Field]) -> None:
         """Show parameters; those that are shown already only get their new values."""
-        shapes = [field.with_value('') for field in fields]
-        same = shapes == [field.with_value('') for field in self.fields.values()]
-        self.fields = {field.name: field for field in fields}
-        if not same:
+        before, self.fields = self.fields, {field.name: field for field in fields}
+        if [replace(field, value='') for field in fields] != [
+            replace(field, value='') for field in before.values()
+        ]:
             self._build()
         for field in fields:
             self._put(field)
@@ -98,7 +99,7 @@ class SolverForm:
         """Show values that have changed in the node."""
         for name, value in values.items():
             if name in self.fields:
-                self.fields[name] = self.fields[name].with_value(value)
+                self.fields[name] = replace(self.fields[name], value=value)
                 self._put(self.fields[name])
 
     def reset(self) -> None:

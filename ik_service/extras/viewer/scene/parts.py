@@ -119,11 +119,9 @@ def read_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[DrawnMesh,
         meshes = _by_color([mesh for mesh in read(path, scale) if len(mesh.faces)])
     except (MissingExtraError, MeshError):
         raise
-    except OSError as error:
-        reason = error.strerror or error
-        raise MeshError(path, f'cannot be read: {reason}') from error
     except Exception as error:  # each format has a reader, and errors, of its own
-        raise MeshError(path, f'cannot be read: {error}') from error
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        raise MeshError(path, f'cannot be read: {reason}') from error
     if not meshes or not all(np.isfinite(mesh.vertices).all() for mesh in meshes):
         raise MeshError(path, 'holds no triangles')
     return meshes
@@ -238,7 +236,6 @@ def _visual(link: str, element: ElementTree.Element, colors: dict[str, Color]) -
 
 
 def _colors(root: ElementTree.Element) -> Iterator[tuple[str, Color]]:
-    """Yield the names and colours of the robot's materials."""
     for material in root.findall('material'):
         color = material.find('color')
         if color is None:

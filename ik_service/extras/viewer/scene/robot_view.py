@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 import math
 import os
 from pathlib import Path
@@ -176,24 +177,19 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
 
 def _build_arm(selection: RobotSelection, report: Callable[[str], object]) -> Arm:
     """Build the arm; without its planning groups where others describe them wrongly."""
-    settings, trusted, srdf = selection.settings(), selection.trusted, selection.srdf
-    source, xacro_args = selection.source, parse_xacro_args(selection.xacro_args)
-    folders = parse_package_dirs(selection.package_dirs)
+    build = partial(
+        build_arm,
+        selection.source,
+        selection.settings(),
+        selection.trusted,
+        parse_xacro_args(selection.xacro_args),
+        package_dirs=parse_package_dirs(selection.package_dirs),
+        file=selection.file,
+    )
     try:
-        return build_arm(
-            source,
-            settings,
-            trusted,
-            xacro_args,
-            srdf,
-            selection.srdf_trusted,
-            package_dirs=folders,
-            file=selection.file,
-        )
+        return build(srdf=selection.srdf, srdf_trusted=selection.srdf_trusted)
     except SrdfError as error:
         if selection.srdf_trusted:
             raise
         report(f'the group states of the SRDF are not known: {error}')
-    return build_arm(
-        source, settings, trusted, xacro_args, package_dirs=folders, file=selection.file
-    )
+    return build()

@@ -9,6 +9,7 @@ import math
 from typing import Any, TypedDict
 
 import numpy as np
+from numpy.linalg import norm
 import viser
 from viser import BoxHandle, CylinderHandle, IcosphereHandle, MeshHandle, SceneApi, SceneNodeHandle
 
@@ -94,31 +95,11 @@ def part_color(part: DrawnPart, style: Style = PLAIN) -> tuple[int, int, int]:
     return round(255 * red), round(255 * green), round(255 * blue)
 
 
-class SceneModel:
-    """Parts in a scene, below a node of their own. To be used from one thread."""
-
-    def __init__(self, scene: SceneApi, name: str, visible: bool = True) -> None:
-        self._root = scene.add_frame(name, show_axes=False, visible=visible)
-
-    @property
-    def visible(self) -> bool:
-        """Whether the parts are shown."""
-        return self._root.visible
-
-    @visible.setter
-    def visible(self, visible: bool) -> None:
-        self._root.visible = visible
-
-    def remove(self) -> None:
-        """Remove all parts from the scene."""
-        self._root.remove()
-
-
-class WorldModel(SceneModel):
-    """Objects of the world, and attached ones, in a scene."""
+class WorldModel:
+    """Objects of the world, and attached ones, below a node ``root``. For one thread."""
 
     def __init__(self, scene: SceneApi, name: str) -> None:
-        super().__init__(scene, name)
+        self.root = scene.add_frame(name, show_axes=False)
         self._scene, self._name = scene, name
         self._bodies: list[tuple[DrawnPart, PartNode]] = []
 
@@ -168,8 +149,8 @@ COLLIDING = Style(color=(0.90, 0.22, 0.18))
 _SAME = 6e-3
 
 
-class ArmModel(SceneModel):
-    """Arm in a scene."""
+class ArmModel:
+    """Arm in a scene, below a node ``root``, hidden at first. To be used from one thread."""
 
     def __init__(
         self,
@@ -180,7 +161,7 @@ class ArmModel(SceneModel):
         style: Style = PLAIN,
         size: float = 1.0,
     ) -> None:
-        super().__init__(scene, name, visible=False)
+        self.root = scene.add_frame(name, show_axes=False, visible=False)
         self._same = np.full((3, 4), _SAME)
         self._same[:, 3] *= min(size, 1.0)
         self._drawn = [link for link in links if any(part.link == link for part in parts)]
@@ -324,11 +305,9 @@ class RobotScene:
     def show_error_line(self, tip: np.ndarray, target: np.ndarray | None) -> None:
         """Draw a line from tip to target (3,) [m], if there is one more than 2 mm away."""
         least = 2e-3 * min(self._size, 1.0)
-        if target is not None and float(np.linalg.norm(target - tip)) > least:
+        self._error_line.visible = target is not None and bool(norm(target - tip) > least)
+        if self._error_line.visible:
             self._error_line.points = np.array([[tip, target]], dtype=np.float32)
-            self._error_line.visible = True
-        else:
-            self._error_line.visible = False
 
     def show_trail(self, trail: TipTrail, visible: bool) -> None:
         """Draw the trail of the tip."""
@@ -351,16 +330,15 @@ class RobotScene:
         if visible and self._solid is None:
             self._solid = ArmModel(self._server.scene, '/solid', self._links, parts, SOLID)
         if self._solid is not None:
-            self._solid.visible = visible
+            self._solid.root.visible = visible
             if visible:
                 self._solid.place(poses)
 
     def remove(self) -> None:
         """Remove all nodes from the scene."""
-        for model in (self.arm, self.ghost, self.preview, self.world, self._solid):
-            if model is not None:
-                model.remove()
-        for node in (self._trail, self._error_line, self._gizmo, self._tip):
+        models = (self.arm, self.ghost, self.preview, self.world, self._solid)
+        roots = [model.root for model in models if model is not None]
+        for node in (*roots, self._trail, self._error_line, self._gizmo, self._tip):
             node.remove()
 
     def _listen(self, on_drag: OnDrag) -> None:
@@ -394,12 +372,7 @@ def add_ground(server: viser.ViserServer, size: float = 1.0) -> None:
 
 
 def camera_placement(size: float, first_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Return the middle of the picture (3,) and the camera (3,) [m].
-
-    :param size: of the arm [m].
-    :param first_joint: (3,) its position, which is never far from the middle [m].
-    """
+    """Return the middle of the picture (3,), near the first joint (3,), and the camera [m]."""
     middle = size * np.array([0.12, 0.0, 0.36])
     below, above = size * np.array([[0.12, 0.12, 0.05], [0.12, 0.12, 0.36]])
     look_at = np.clip(middle, first_joint - below, first_joint + above)
