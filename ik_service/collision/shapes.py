@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.exceptions import ArgumentError, CollisionObjectError, MissingExtraError
+from ik_service.common.resources import extra_module
+from ik_service.exceptions import ArgumentError, CollisionObjectError
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.model.geometry.solids import Box, Capsule, Cylinder, RoundSolid, Sphere
 
@@ -205,11 +206,7 @@ CoalContact = Any  # a ``coal.Contact``
 
 def load_coal() -> Any:  # noqa: ANN401 - a module without types
     """Return the module of Coal; raises MissingExtraError if it is not installed."""
-    try:
-        import coal
-    except ImportError as error:
-        raise MissingExtraError('coal', 'collision') from error
-    return coal
+    return extra_module('coal', 'collision')
 
 
 def coal_place(T: np.ndarray) -> CoalPlace:

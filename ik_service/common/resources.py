@@ -1,13 +1,15 @@
-"""Data files of the package, and ROS 2: where they are, and whether."""
+"""Data files of the package, modules of extras, and ROS 2: where they are, and whether."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 import os
 from pathlib import Path
 import sys
+from types import ModuleType
 
-from ik_service.exceptions import IkServiceError, UnknownArmError
+from ik_service.exceptions import IkServiceError, MissingExtraError, UnknownArmError
 
 _PACKAGE = 'ik_service'
 
@@ -51,6 +53,14 @@ def _places(name: str) -> Iterator[Path]:
         if prefix:
             yield Path(prefix) / 'share' / _PACKAGE / name
     yield Path(sys.prefix) / 'share' / _PACKAGE / name
+
+
+def extra_module(name: str, extra: str, package: str = '') -> ModuleType:
+    """Import a module of an extra; MissingExtraError names its package, if named otherwise."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(package or name, extra) from error
 
 
 class NoRosError(IkServiceError):

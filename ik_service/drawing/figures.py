@@ -15,7 +15,7 @@ import warnings
 
 from ik_service.common.files import whole_file
 from ik_service.common.quoting import shorten
-from ik_service.exceptions import MissingExtraError
+from ik_service.common.resources import extra_module
 from ik_service.solvers.registry import solver_names
 
 if TYPE_CHECKING:
@@ -67,10 +67,7 @@ _STYLE: dict[Any, Any] = {
 
 def check_installed() -> None:
     """Check that Matplotlib is installed, before anything is computed for a figure."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError('matplotlib', 'plot') from error
+    extra_module('matplotlib', 'plot')
 
 
 @contextmanager

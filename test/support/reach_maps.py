@@ -85,3 +85,11 @@ def one_joint_map(urdf=None, positions=None, reached=None, spec=None, **changes)
     axes = (np.zeros(1),) * 3
     other = made_map(one_joint_urdf(), axes, [0], orientations=reached.shape[1])
     return replace(other, **{**values, **changes})
+
+
+def assert_same_map(found, expected):
+    for name, values in vars(expected).items():
+        if isinstance(values, np.ndarray):
+            np.testing.assert_array_equal(getattr(found, name), values)
+        elif name not in ('axes', 'share', 'free_share'):
+            assert getattr(found, name) == values

@@ -292,7 +292,6 @@ def _run(node: IkNode, stop: StopRequest) -> None:
 def _options(
     arm: ArmEntry, parameters: Mapping[str, object], context: Context | None
 ) -> NodeOptions:
-    """Return the options of a node of an arm: its namespace, parameters and renamed topics."""
     rules = [f'{old}:={new}' for old, new in arm.connection.remappings]
     options: NodeOptions = {
         'namespace': arm.namespace,

@@ -148,7 +148,6 @@ def _check_names(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
 
 
 def _check_start(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:
-    """Refuse positions at which the simulated arm cannot start."""
     positions = {f'{arm.prefix}{name}': at for name, at in arm.initial_positions.items()}
     for name in arm.initial_positions:
         reason = fault_of_start(robot, f'{arm.prefix}{name}', positions)
@@ -236,7 +235,6 @@ def prefixed_srdf(text: str, prefix: str) -> str:
 
 
 def _put(root: Element, names: Mapping[str, tuple[str, ...]], prefix: str) -> None:
-    """Put the prefix before attributes of the elements at some paths."""
     for path, attributes in names.items():
         for element in root.iterfind(path):
             for attribute in attributes:

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.arguments import check_kind, real_array
 from ik_service.common.quoting import named
-from ik_service.exceptions import ArgumentError, MissingExtraError, UrdfError
+from ik_service.common.resources import extra_module
+from ik_service.exceptions import ArgumentError, UrdfError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_path import joint_motion
 from ik_service.kinematics.link_poses import joint_position
@@ -30,7 +31,6 @@ class RigidBodyTorques:
     Joints that the chain does not move rest where it has locked them, or else at 0, or at the
     limit next to 0.
 
-    :param chain: the chain.
     :param limit: (n,) largest torques [N m] or forces [N]; inf for none; None for the efforts of
         the URDF, where 0 stands for none.
     :param gravity: (3,) in the frame of the robot's root [m/s²].
@@ -44,7 +44,7 @@ class RigidBodyTorques:
         self, chain: KinematicChain, limit: ArrayLike | None = None, gravity: ArrayLike = GRAVITY
     ) -> None:
         check_kind(chain, KinematicChain, 'chain')
-        self._pin = _pinocchio()
+        self._pin = extra_module('pinocchio', 'dynamics')
         self._model: Any = self._pin.Model()
         self._scales = _add_bodies(self._pin, self._model, chain)
         self._data: Any = self._model.createData()
@@ -106,15 +106,6 @@ def _add_bodies(pin: ModuleType, model: Any, chain: KinematicChain) -> np.ndarra
                     scales.append(scale * (names == source))
             pending.append((joint.child, number, T))
     return np.array(scales)
-
-
-def _pinocchio() -> ModuleType:
-    """Return Pinocchio."""
-    try:
-        import pinocchio
-    except ImportError as error:
-        raise MissingExtraError('pinocchio', 'dynamics') from error
-    return pinocchio
 
 
 def _numbers(name: str, values: ArrayLike, count: int) -> np.ndarray:

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from importlib import import_module
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.exceptions import MissingExtraError
+from ik_service.common.resources import extra_module
 from ik_service.extras.learning import table_kernels
 from ik_service.extras.learning.table_kernels import linearise
 from ik_service.jit.entry import entry_point
@@ -95,7 +93,7 @@ class TableGuess:
             vice versa.
         :raises MissingExtraError: SciPy is not installed.
         """
-        spatial = _scipy_spatial()
+        spatial = extra_module('scipy.spatial', 'learn', 'scipy')
         self.chain = chain
         self.postures = np.clip(np.array(postures, np.float64), chain.lower, chain.upper)
         self._weights = _counting(task_weights)
@@ -173,10 +171,3 @@ def _feature_scale(weights: np.ndarray, frames: np.ndarray) -> np.ndarray:
     """Return factors for the 12 numbers of a frame whose distances then measure pose errors."""
     length = _LENGTH_IN_SPREADS * float(np.linalg.norm(frames[:, 9:].std(axis=0))) or 1.0
     return np.concatenate([np.repeat(weights[3], 9), weights[:3] / length])
-
-
-def _scipy_spatial() -> ModuleType:
-    try:
-        return import_module('scipy.spatial')
-    except ImportError as error:
-        raise MissingExtraError('scipy', 'learn') from error

@@ -230,11 +230,6 @@ class CapabilityMap(StoredMap):
     missed_poses: MapCheck
     searches: int
 
-    def __post_init__(self) -> None:
-        for array in vars(self).values():
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
-
     @property
     def collisions(self) -> bool:
         """Whether collisions of the robot with itself were checked."""
@@ -300,7 +295,6 @@ class CapabilityMap(StoredMap):
         """
         Compare this map with that of another arm on the same grid.
 
-        :param other: the other one.
         :raises ArgumentError: it is no map, or the positions of the two are no grids on each
             other.
         """

@@ -58,15 +58,7 @@ def cloud(
     on_shell: np.ndarray,
     spacing: float,
 ) -> MarkerArray:
-    """
-    Return a cloud as markers.
-
-    :param frame_id: frame of the points.
-    :param points: (N, 3) [m].
-    :param colors: (N, 4) red, green, blue and opacity, 0 to 1.
-    :param on_shell: (N,) mask of those that lie on the outside.
-    :param spacing: distance between neighbours [m].
-    """
+    """Return a cloud as markers; the arguments are those of :func:`published_cloud`."""
     header = Header(frame_id=frame_id, stamp=stamp)
     parts = ((SHELL, on_shell), (INSIDE, ~on_shell))
     return MarkerArray(

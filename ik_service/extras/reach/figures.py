@@ -203,7 +203,6 @@ def _bar(
 def _draw_quantities(
     figure: Figure, axes: list[Axes], found: CapabilityMap, cuts: Cuts, across: int
 ) -> None:
-    """Draw manipulability and distance from the limits."""
     for place, values, title, label in (
         (axes[0], found.manipulability, 'manipulability', 'in metres and radians'),
         (axes[1], found.limit_distance, 'distance from limits', "share of the joint's range"),
@@ -238,7 +237,6 @@ def _draw_cloud(
 
 
 def _frame(axes: Axes3D, points: np.ndarray, margin: float) -> None:
-    """Set view, limits and labels of axes in space."""
     from matplotlib.ticker import MaxNLocator
 
     axes.view_init(elev=_ELEVATION, azim=_AZIMUTH)
@@ -310,7 +308,6 @@ def _draw_both_cuts(
 
 
 def _draw_means(axes: Axes, comparison: MapComparison, names: tuple[str, str]) -> None:
-    """Draw each mean of the second arm as a share of the larger of both, where both reach."""
     rows = [('volume [m³]', comparison.volumes)]
     rows += [
         (label, tuple(getattr(means, field) for means in comparison.shared_means))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,8 +23,7 @@ from ik_service.kinematics.pose_error import check_transform
 _CHUNK = 1_000_000  # poses that a thread looks up at a time
 
 
-@dataclass(frozen=True)
-class BaseScores:
+class BaseScores(NamedTuple):
     """
     Scores of places.
 
@@ -44,16 +43,12 @@ class BaseScores:
 
     def take(self, chosen: np.ndarray | slice) -> BaseScores:
         """Return the scores of some of the places, by their numbers."""
-        return BaseScores(self.share[chosen], self.quality[chosen], self.miss[chosen])
+        return BaseScores(*(values[chosen] for values in self))
 
     @classmethod
     def joined(cls, parts: Sequence[BaseScores]) -> BaseScores:
         """Return scores one after the other."""
-        return cls(
-            np.concatenate([part.share for part in parts]),
-            np.concatenate([part.quality for part in parts]),
-            np.concatenate([part.miss for part in parts]),
-        )
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def tip_poses(bases: np.ndarray, poses: np.ndarray) -> np.ndarray:
@@ -96,16 +91,11 @@ class InverseMap(StoredMap):
     rotations: np.ndarray
     quality: np.ndarray
 
-    def __post_init__(self) -> None:
-        for array in (self.origin, self.rotations, self.quality):
-            array.setflags(write=False)
-
     @classmethod
     def of(cls, found: CapabilityMap) -> InverseMap:
         """
         Return the inverse of a capability map; poses only reached with a collision are left out.
 
-        :param found: the map.
         :raises ArgumentError: it is no such map, or its positions are no grid of cubes.
         """
         check_kind(found, CapabilityMap, 'found')
@@ -190,7 +180,6 @@ class InverseMap(StoredMap):
 
         A pose counts as reached where that of its cell with the nearest orientation is.
 
-        :param region: where the base may stand.
         :param places: (C, 4) x, y, z [m] and yaw [rad].
         :param poses: (K, 4, 4) T_world_tip.
         :param turned: whether the orientation counts; otherwise any does.

@@ -117,12 +117,10 @@ def _verified(task: PlaceTask, places: np.ndarray, starts: list[np.ndarray]) -> 
         other = task.solve(places, start, searches=1)
         values = _qualities(task, other)
         better = values > quality
-        q[better], status[better], quality[better] = (
-            other.q[better], other.status[better], values[better],
-        )  # fmt: skip
-        errors[better, 0], errors[better, 1] = (
-            other.position_error[better], other.orientation_error[better],
-        )  # fmt: skip
+        q[better], quality[better] = other.q[better], values[better]
+        status[better] = other.status[better]
+        errors[better, 0] = other.position_error[better]
+        errors[better, 1] = other.orientation_error[better]
     reached = quality >= 0.0
     collision[reached] = None
     rows = np.arange(len(q)).reshape(len(places), -1)
@@ -215,7 +213,6 @@ def _neighbours(
 
 
 def _better(present: Refined, trials: Refined) -> Refined:
-    """Return the best of each place and its neighbours."""
     count = len(present.places)
     places = np.concatenate([present.places, trials.places])
     scores = BaseScores.joined([present.scores, trials.scores])
@@ -260,15 +257,7 @@ def place(
     poses: ArrayLike,
     **settings: object,
 ) -> tuple[Placement, ...]:
-    """
-    Find places for the base of an arm from which it reaches poses.
-
-    :param source: as in :func:`search_places`.
-    :param poses: (K, 4, 4) T_world_tip.
-    :param settings: as there.
-    :returns: the places, the best first.
-    :raises IkServiceError: as there.
-    """
+    """Return the places that :func:`search_places` finds for poses (K, 4, 4), the best first."""
     return search_places(source, poses, **settings).placements  # type: ignore[arg-type]
 
 

@@ -22,9 +22,7 @@ class PostureMeasure:
     The rank of its Jacobian in general and the largest manipulability are those of random
     postures within the limits, the same ones in every process.
 
-    :param chain: the chain.
     :param task_weights: (6,) as in the options of a solve; rows with the weight 0 do not count.
-    :ivar largest: the largest manipulability.
     """
 
     def __init__(self, chain: KinematicChain, task_weights: Sequence[float] = (1.0,) * 6) -> None:

@@ -69,7 +69,6 @@ class Region:
         Return the region inside a polygon.
 
         :param corners: (V, 2) x and y [m], in order.
-        :param others: attributes besides x and y.
         :raises ArgumentError: as the constructor.
         """
         array = real_array(corners, 'corners')
@@ -188,8 +187,6 @@ def around(
     :param reach: (4,) a point of the base frame, and the distance from it that the tip cannot
         exceed [m].
     :param height: least and largest z of the base [m].
-    :param yaw: as that of the region.
-    :param mounting: as that of the region.
     :raises ArgumentError: as the constructor.
     """
     up = float(rotation_from_rpy(*mounting)[2, 2])

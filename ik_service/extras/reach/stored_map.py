@@ -31,14 +31,16 @@ class StoredMap:
     """
     Map whose arrays can be kept as a Zarr group.
 
-    :cvar KIND: its kind.
-    :cvar FORMAT: version of the layout.
     :cvar UNITS: units of its arrays by their names.
     """
 
     KIND: ClassVar[str]
     FORMAT: ClassVar[int]
     UNITS: ClassVar[Mapping[str, str]]
+
+    def __post_init__(self) -> None:
+        for name in self.UNITS:
+            getattr(self, name).setflags(write=False)
 
     def _attributes(self) -> dict[str, object]:
         """Return what is written beside the arrays."""

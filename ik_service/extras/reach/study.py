@@ -21,8 +21,8 @@ from ik_service.cli.solve.options import add_description_options, described_robo
 from ik_service.cli.solve.request import notes_about_robot
 from ik_service.common.arguments import at_least
 from ik_service.common.quoting import quote
-from ik_service.common.resources import urdf_path
-from ik_service.exceptions import ArgumentError, MissingExtraError
+from ik_service.common.resources import extra_module, urdf_path
+from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach import capability_map, CapabilityMap, MapComparison
 from ik_service.extras.reach.capability import MapCheck, MapMeans
 from ik_service.extras.reach.figures import arm_names, draw_comparison, draw_reach, share_colors
@@ -209,7 +209,6 @@ def _check_size(chain: KinematicChain, spacing: float, arguments: Namespace) -> 
 def _survey(
     spec: ChainSpec, spacing: float, arguments: Namespace, store: Path, client: Client | None
 ) -> CapabilityMap:
-    """Survey an arm, and print a summary."""
     chain = spec.build().chain
     for note in notes_about_robot(chain):
         print(f'note: {note}')
@@ -241,17 +240,13 @@ def _store(arguments: Namespace) -> Iterator[Path]:
 
 @contextmanager
 def _client(address: str | None) -> Iterator[Client | None]:
-    """Connect with a scheduler of Dask for the time of a ``with`` block."""
     if address is None:
         yield None
         return
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise MissingExtraError('dask', 'scale') from error
+    connect = extra_module('distributed', 'scale', 'dask').Client
     print(f'connecting to the scheduler {address}', file=sys.stderr, flush=True)
     try:
-        client = Client(address)
+        client = connect(address)
     except (OSError, ValueError) as error:  # nobody there; no address
         raise ArgumentError('--client', f'{quote(address)}: {error}') from error
     with client:
@@ -293,7 +288,6 @@ def _require_ros() -> None:
 
 
 def _publish(found: CapabilityMap) -> None:
-    """Show the reached positions in RViz until Ctrl-C."""
     from ik_service.extras.reach.cloud_publisher import published_cloud
 
     free = found.position_free
@@ -381,7 +375,6 @@ def _known(value: float, form: str) -> str:
 
 
 def _free_text(found: CapabilityMap) -> str:
-    """Return a sentence about the collision-free share of all that is reached."""
     texts = []
     for kind, free, reached in (
         ('positions', found.position_free, found.position_reached),
@@ -393,7 +386,6 @@ def _free_text(found: CapabilityMap) -> str:
 
 
 def _missed_text(kind: str, check: MapCheck, reached: int, searches: int) -> str:
-    """Sentence about the targets that more searches reach."""
     if not check.given_up:
         return f'{kind}: all are reached'
     known = check.found or check.tried == check.given_up

@@ -148,10 +148,8 @@ def summary(chain: KinematicChain, answers: ResultStore, width: int) -> Summary:
         reached[first:last] = (status == _IN_COLLISION).reshape(-1, width)
         q = answers.read('q', *rows)[status == _SUCCESS]
         at = first + np.flatnonzero(status == _SUCCESS) // width
-        for row, values in zip(
-            best, (measure.manipulability(q), measure.limit_distance(q)), strict=True
-        ):
-            np.fmax.at(row, at, values)
+        np.fmax.at(best[0], at, measure.manipulability(q))
+        np.fmax.at(best[1], at, measure.limit_distance(q))
     reached |= free
     return Summary(reached, free, *best)
 
@@ -243,7 +241,6 @@ def _poses(
     orientations: int,
     rotations: ArrayLike | None,
 ) -> PoseGrid:
-    """Return the poses of a survey."""
     orientations = whole_number(orientations, 'orientations')
     if positions is None:
         places = grid_positions(cubic_axes(chain, spacing))

@@ -182,7 +182,6 @@ class ChainSpec:
 
 
 def _positions(locked: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
-    """Return the positions of joints as floats of Python."""
     try:
         pairs = [(name, position) for name, position in locked]
         if not all(

@@ -12,13 +12,14 @@ from operator import attrgetter
 import os
 import socket
 import time
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 import uuid
 
 import numpy as np
 
 from ik_service.common.quoting import safe_repr
-from ik_service.exceptions import ArgumentError, ClusterError, IkServiceError, MissingExtraError
+from ik_service.common.resources import extra_module
+from ik_service.exceptions import ArgumentError, ClusterError, IkServiceError
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.extras.scale.group_files import disk_errors, targets_name
 from ik_service.extras.scale.result_store import ResultStore
@@ -149,11 +150,8 @@ def _opened(path: str, identity: str) -> ResultStore:
 
 def check_client(client: object) -> None:
     """Check that a client can be used: one of Dask's, open, not asynchronous, and with workers."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise MissingExtraError('dask', 'scale') from error
-    if not isinstance(client, Client) or client.asynchronous:
+    kind: Any = extra_module('distributed', 'scale', 'dask').Client
+    if not isinstance(client, kind) or client.asynchronous:
         raise ArgumentError(
             'client', f'has to be a synchronous dask.distributed.Client, not {safe_repr(client)}'
         )
@@ -180,14 +178,12 @@ def solve_on_cluster(
     A chunk whose worker ends is solved by another. It is written as a whole, and its answers are
     always the same, so that it does not matter if it was written before.
 
-    :param client: ``dask.distributed.Client``.
     :param targets: the targets; the workers read arrays of NumPy from a file in the folder of the
         store.
     :param results: the store; the workers open it by its path.
     :param missing: numbers of the first target of each chunk, and of that after its last.
     :param threads: threads of a worker; all its cores when it is alone on its host, and runs one
         task at a time.
-    :param progress: called when a chunk is there.
     :raises ArgumentError: more than one thread for workers that share a host.
     :raises ClusterError: a worker cannot take part, or the cluster is lost.
     """
@@ -263,7 +259,6 @@ def _wait(client: Client, ended: as_completed) -> None:
 
 
 def _tasks_at_work(dask_worker: Worker) -> int:
-    """Return the number of tasks that a worker executes."""
     return len(dask_worker.state.executing)
 
 

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 import errno
 import fcntl
+from functools import partial
 import os
 from pathlib import Path
 import re
 import socket
-from types import ModuleType
 import uuid
 
 from ik_service.common.quoting import safe_repr
-from ik_service.exceptions import ArgumentError, MissingExtraError, StoreError
+from ik_service.common.resources import extra_module
+from ik_service.exceptions import ArgumentError, StoreError
 
 FAULTS = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, OverflowError,
@@ -132,10 +133,5 @@ def sync_file(file: Path) -> None:
             os.close(handle)
 
 
-def load_zarr() -> ModuleType:
-    """Import Zarr; MissingExtraError if it is not installed."""
-    try:
-        import zarr
-    except ImportError as error:
-        raise MissingExtraError('zarr', 'scale') from error
-    return zarr
+load_zarr = partial(extra_module, 'zarr', 'scale')
+"""Import Zarr; MissingExtraError if it is not installed."""

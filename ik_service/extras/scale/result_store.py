@@ -16,7 +16,8 @@ import numpy as np
 
 from ik_service.common.arguments import whole_number
 from ik_service.common.quoting import safe_repr
-from ik_service.exceptions import ArgumentError, MissingExtraError, StoreError
+from ik_service.common.resources import extra_module
+from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.extras.scale.chain_spec import ChainSpec, digest_of
 from ik_service.extras.scale.group_files import (
     disk_errors,
@@ -148,12 +149,6 @@ class StoreChunks:
         """Remove the status of a chunk, so that it counts as unsolved."""
         self._file(_LAST, number).unlink(missing_ok=True)
 
-    def grow(self, count: int) -> None:
-        """Let arrays that are too short have as many rows as there are targets."""
-        for array in self._arrays.values():
-            if array.shape[0] < count:
-                array.resize((count, *array.shape[1:]))
-
     def _file(self, name: str, number: int) -> Path:
         array = self._arrays[name]
         place = (number, *(0 for _ in array.shape[1:]))
@@ -186,12 +181,8 @@ def _read_file(file: Path, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarra
 
 
 def _checksum(content: np.ndarray) -> int:
-    """Return the CRC-32C of bytes."""
-    try:
-        import google_crc32c
-    except ImportError as error:
-        raise MissingExtraError('google-crc32c', 'scale') from error
-    return int(google_crc32c.extend(0, content))
+    crc32c = extra_module('google_crc32c', 'scale', 'google-crc32c')
+    return int(crc32c.extend(0, content))
 
 
 FORMAT = 3  # version of the layout
@@ -262,8 +253,6 @@ class ResultStore:
     :data:`~ik_service.extras.scale.UNSOLVED` means that the row has not been solved yet. Each file
     has a checksum, so that one which a crash of the machine has left half written is found.
 
-    :param path: folder of the group.
-    :param group: the group.
     :ivar attributes: metadata beside the arrays; read-only.
     :ivar chunk: rows of a chunk.
     :ivar arrays: the arrays by name, to be read; read-only.
@@ -424,7 +413,9 @@ class ResultStore:
         """
         last = first + len(answers.status)
         with disk_errors(self.path):
-            self._chunks.grow(last)
+            for array in self.arrays.values():
+                if array.shape[0] < last:
+                    array.resize((last, *array.shape[1:]))
             self._chunks.write(first // self.chunk, answers._asdict())
         return last - first
 

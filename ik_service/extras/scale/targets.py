@@ -94,7 +94,6 @@ class FileTargets:
     would end it. A file that is removed meanwhile can still be read to the end. Another process
     opens the file of that path anew, which need not be the same: :attr:`is_original` tells.
 
-    :param file: its path.
     :param dtype: type of the numbers.
     :param shape: (N, 4, 4).
     :param offset: where they begin [byte].
@@ -148,7 +147,6 @@ class FileTargets:
             rows[:] = self.block(first, first + len(rows))
 
     def _read(self, first: int, rows: np.ndarray) -> None:
-        """Read rows of the type of the file."""
         wanted = memoryview(rows.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
         place, done = self._offset + 16 * self.dtype.itemsize * first, 0
         while done < len(wanted):
@@ -347,7 +345,6 @@ class PoseGrid:
 
 
 def _three_axes(axes: object) -> list[np.ndarray]:
-    """Return the coordinates of a box along its axes."""
     given = list(axes) if isinstance(axes, Iterable) else []
     arrays = [np.atleast_1d(real_array(axis, 'axes')) for axis in given]
     if len(arrays) != 3 or any(array.ndim != 1 for array in arrays):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from dataclasses import dataclass, replace
 from functools import lru_cache
 import math
@@ -9,6 +10,7 @@ from typing import cast
 
 import numpy as np
 
+from ik_service.common.arguments import at_least
 from ik_service.common.resources import urdf_path
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot
@@ -35,6 +37,12 @@ def manipulability(chain: KinematicChain, q: np.ndarray, rows: slice = slice(Non
     """Return Yoshikawa's measure √det(J Jᵀ) at q (n,): 0 if singular (Yoshikawa 1985, eq. 9)."""
     J = chain.jacobian(q)[rows]
     return math.sqrt(max(0.0, float(np.linalg.det(J @ J.T))))
+
+
+def add_count(parser: ArgumentParser, name: str, most: int, default: int, text: str) -> None:
+    """Add an option of a whole number from 1 to the most; the text describes it."""
+    help_text = f'{text} (default: %(default)s)'
+    parser.add_argument(name, type=at_least(1, most), default=default, help=help_text)
 
 
 _PATIENCE = 600.0  # so long that a busy machine does not cut a search short [s]

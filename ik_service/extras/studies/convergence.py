@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.common.arguments import at_least
 from ik_service.drawing import figures
 from ik_service.drawing.arm_shape import skeleton
-from ik_service.extras.studies.arms import ARMS, load_arm, MOST_POSES, Search, SingleSearch
+from ik_service.extras.studies.arms import (
+    add_count,
+    ARMS,
+    load_arm,
+    MOST_POSES,
+    Search,
+    SingleSearch,
+)
 from ik_service.extras.studies.tables import series, write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions
@@ -53,12 +59,7 @@ class Record:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
-    parser.add_argument(
-        '--poses',
-        type=at_least(1, MOST_POSES),
-        default=1000,
-        help='poses of each arm (default: %(default)s)',
-    )
+    add_count(parser, '--poses', MOST_POSES, 1000, 'poses of each arm')
 
 
 def run(arguments: Namespace) -> list[Path]:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.common.arguments import at_least
 from ik_service.drawing import figures
-from ik_service.extras.studies.arms import load_arm, MOST_POSES
+from ik_service.extras.studies.arms import add_count, load_arm, MOST_POSES
 from ik_service.extras.studies.tables import write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions, JOINT_LIMIT_STRATEGIES
@@ -54,12 +53,7 @@ class Record:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
-    parser.add_argument(
-        '--poses',
-        type=at_least(1, MOST_POSES),
-        default=300,
-        help='poses to solve (default: %(default)s)',
-    )
+    add_count(parser, '--poses', MOST_POSES, 300, 'poses to solve')
 
 
 def run(arguments: Namespace) -> list[Path]:

@@ -133,7 +133,6 @@ def _draw(path: Path, robot: Robot, answers: list[Answer]) -> None:
 
 
 def _draw_body(axes: Axes3D, chain: KinematicChain, item: Answer) -> None:
-    """Draw the body from the hips to the hand, before and after."""
     rest = np.zeros(chain.n)
     before, after = (chain.joint_vector(q, default=rest) for q in (_POSTURE, item.positions))
     target = np.array(TARGETS[item.target])

@@ -166,7 +166,6 @@ def _joints(chain: KinematicChain, paths: Sequence[FoundPath]) -> Iterator[dict[
 
 
 def _draw(path: Path, paths: Sequence[FoundPath]) -> None:
-    """Draw the joints along the path, panel by panel, with the jumps marked."""
     with sheet(path, 11.0, 5.6) as figure:
         figure.suptitle(
             f'{_ARM}: joints along a path, jumps above {JUMP:g} rad marked', x=0.02, ha='left'

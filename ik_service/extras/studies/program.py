@@ -79,7 +79,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _overview() -> str:
-    """Help text: the studies with a line each, and the options."""
     width = max(map(len, STUDY_NAMES))
     lines = [f'  {name:{width}}  {load_study(name).SUMMARY}' for name in STUDY_NAMES]
     return '\n'.join(
@@ -103,7 +102,6 @@ def _overview() -> str:
 
 
 def _parse(name: str, options: Sequence[str]) -> Namespace:
-    """Parse the options of a study."""
     study = load_study(name)
     parser = _parser(name, study.SUMMARY)
     if hasattr(study, 'add_arguments'):  # others have no options
@@ -112,7 +110,6 @@ def _parse(name: str, options: Sequence[str]) -> Namespace:
 
 
 def _parser(name: str, summary: str) -> ArgumentParser:
-    """Return a parser with the option of all studies."""
     parser = Parser(prog=f'ik_study {name}', description=summary)
     parser.add_argument(
         '--output',

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.common.arguments import at_least
 from ik_service.drawing import figures
-from ik_service.extras.studies.arms import load_arm, manipulability, MOST_ITERATIONS, SingleSearch
+from ik_service.extras.studies.arms import (
+    add_count,
+    load_arm,
+    manipulability,
+    MOST_ITERATIONS,
+    SingleSearch,
+)
 from ik_service.extras.studies.tables import series, write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.link_poses import link_poses
@@ -140,12 +145,7 @@ def waypoints(chain: KinematicChain, line: Line) -> tuple[np.ndarray, list[np.nd
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
-    parser.add_argument(
-        '--iterations',
-        type=at_least(1, MOST_ITERATIONS),
-        default=5,
-        help='of a method a waypoint (default: %(default)s)',
-    )
+    add_count(parser, '--iterations', MOST_ITERATIONS, 5, 'of a method a waypoint')
 
 
 def run(arguments: Namespace) -> list[Path]:

@@ -18,9 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.common.arguments import at_least
 from ik_service.drawing import figures
-from ik_service.extras.studies.arms import load_arm, MOST_ITERATIONS, Search, SingleSearch
+from ik_service.extras.studies.arms import (
+    add_count,
+    load_arm,
+    MOST_ITERATIONS,
+    Search,
+    SingleSearch,
+)
 from ik_service.extras.studies.tables import write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions
@@ -63,12 +68,7 @@ class FixedGainRun:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
-    parser.add_argument(
-        '--iterations',
-        type=at_least(1, MOST_ITERATIONS),
-        default=1000,
-        help='steps to take (default: %(default)s)',
-    )
+    add_count(parser, '--iterations', MOST_ITERATIONS, 1000, 'steps to take')
 
 
 def run(arguments: Namespace) -> list[Path]:

@@ -17,9 +17,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.common.arguments import at_least
 from ik_service.drawing import figures
-from ik_service.extras.studies.arms import load_arm, MOST_ITERATIONS, Search, SingleSearch
+from ik_service.extras.studies.arms import (
+    add_count,
+    load_arm,
+    MOST_ITERATIONS,
+    Search,
+    SingleSearch,
+)
 from ik_service.extras.studies.tables import series, write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.registry import solver_names
@@ -54,12 +59,7 @@ class Attempt:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
-    parser.add_argument(
-        '--iterations',
-        type=at_least(1, MOST_ITERATIONS),
-        default=100,
-        help='of each method (default: %(default)s)',
-    )
+    add_count(parser, '--iterations', MOST_ITERATIONS, 100, 'of each method')
 
 
 def run(arguments: Namespace) -> list[Path]:

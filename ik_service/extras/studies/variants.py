@@ -98,7 +98,6 @@ def _draw(path: Path, runs: Runs, searches: Searches) -> None:
 
 
 def _draw_search(axes: Axes, name: str, searches: Searches) -> None:
-    """Draw the distance from the target over the iterations of one search."""
     for variant in VARIANTS:
         error = searches[name, variant].position_error
         axes.plot(

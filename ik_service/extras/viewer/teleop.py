@@ -10,7 +10,7 @@ import threading
 import time
 
 from control_msgs.msg import JointJog
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import Twist, TwistStamped, Vector3
 from moveit_msgs.msg import ServoStatus
 from rclpy.client import Client
 from std_srvs.srv import Trigger
@@ -20,13 +20,13 @@ from ik_service.extras.viewer.link.viewer_node import NEWEST_QOS, ViewerNode
 from ik_service.extras.viewer.panel.figures import banner, Level, StatusText
 from ik_service.extras.viewer.panel.widgets import bounded, set_properties
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.motion.servo.commands import SPEED_UNITS
 
 SCALES = ('scale.linear', 'scale.rotational', 'scale.joint')
 UNITS = 'command_in_type'
 PARAMETERS = (UNITS, *SCALES)  # parameters of the node that commands depend on
 
 _DEFAULT_SCALES = (0.4, 0.8, 0.5)  # MoveIt Servo's [m/s], [rad/s], [rad/s] or [m/s]
-_SPEED_UNITS = 'speed_units'
 
 AXES = ('x', 'y', 'z')  # names of the axes
 
@@ -83,7 +83,7 @@ def read_units(values: Mapping[str, object], before: SpeedUnits) -> SpeedUnits:
         for name, old in zip(SCALES, before.scales, strict=True)
     )
     units = values.get(UNITS)
-    is_unitless = before.is_unitless if units is None else units != _SPEED_UNITS
+    is_unitless = before.is_unitless if units is None else units != SPEED_UNITS
     return SpeedUnits((scales[0], scales[1], scales[2]), is_unitless)
 
 
@@ -118,13 +118,9 @@ class ServoLink:
         if motion.joint:
             message = JointJog(joint_names=[motion.joint], velocities=[motion.speed])
         else:
-            message = TwistStamped()
-            twist = message.twist
-            for vector, values in (
-                (twist.linear, motion.twist[:3]),
-                (twist.angular, motion.twist[3:]),
-            ):
-                vector.x, vector.y, vector.z = values
+            x, y, z, rx, ry, rz = motion.twist
+            linear, angular = Vector3(x=x, y=y, z=z), Vector3(x=rx, y=ry, z=rz)
+            message = TwistStamped(twist=Twist(linear=linear, angular=angular))
         message.header.frame_id = motion.frame
         message.header.stamp = self._node.get_clock().now().to_msg()
         (self._jogs if motion.joint else self._twists).publish(message)

@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
-from support.reach_maps import made_map
+from support.reach_maps import assert_same_map, made_map
 from support.robots import GANTRY
 
 from ik_service.extras.reach.capability import MapCheck
@@ -119,18 +119,10 @@ def path(kept, tmp_path):
     return shutil.copytree(kept, tmp_path / 'm.zarr')
 
 
-def assert_same(found, expected):
-    for name, values in vars(expected).items():
-        if isinstance(values, np.ndarray):
-            np.testing.assert_array_equal(getattr(found, name), values)
-        elif name not in ('axes', 'share', 'free_share'):
-            assert getattr(found, name) == values
-
-
 def test_a_map_is_read_as_it_was_written(made, tmp_path):
     made.save(tmp_path / 'm.zarr')
     found = CapabilityMap.load(tmp_path / 'm.zarr')
-    assert_same(found, made)
+    assert_same_map(found, made)
     assert (found.spacing, found.volume) == (made.spacing, made.volume)
     with pytest.raises(ValueError, match='read-only'):
         found.free[0] = True
@@ -143,7 +135,7 @@ def test_a_map_takes_the_place_of_another_but_of_nothing_else(made, tmp_path):
     other = made_map(GANTRY, (STEPS[:1],) * 3, [2])
     made.save(tmp_path / 'm.zarr')
     other.save(tmp_path / 'm.zarr')
-    assert_same(CapabilityMap.load(tmp_path / 'm.zarr'), other)
+    assert_same_map(CapabilityMap.load(tmp_path / 'm.zarr'), other)
     assert [path.name for path in tmp_path.iterdir()] == ['m.zarr']
     letters = tmp_path / 'letters'
     letters.mkdir()
@@ -189,7 +181,7 @@ def test_damaged_and_foreign_files_are_refused(path, damage, text):
 def test_attributes_and_notes_of_others_are_no_damage(made, path):
     edit(path, operator='Ada')
     zarr.open_group(path, mode='r+')['positions'].attrs['note'] = 'mine'
-    assert_same(CapabilityMap.load(path), made)
+    assert_same_map(CapabilityMap.load(path), made)
 
 
 def files_of(path, array):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.chains import arm, planar
+from support.reach_maps import assert_same_map
 from support.robots import GANTRY, SCARA, TWO_LINKS
 
 from ik_service import Robot
@@ -131,15 +132,7 @@ def test_interrupted_surveys_go_on_and_end_the_same(panda, coarse, tmp_path):
     assert before['poses'] == 64
     assert before['poses again'] == 0
     found = survey(panda, tmp_path / 's', **arguments)
-    assert_same(found, coarse)
-
-
-def assert_same(found, expected):
-    for name, values in vars(expected).items():
-        if isinstance(values, np.ndarray):
-            np.testing.assert_array_equal(getattr(found, name), values)
-    assert found.missed_poses == expected.missed_poses
-    assert found.missed_positions == expected.missed_positions
+    assert_same_map(found, coarse)
 
 
 def test_a_store_of_another_survey_is_refused(panda, tmp_path):

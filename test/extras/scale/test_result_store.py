@@ -54,6 +54,13 @@ except (IkServiceError, KeyboardInterrupt) as error:
 """
 
 
+def goes_on(solve, solved_before, expected, **options):
+    """Require that a call solves what is missing, and that all answers are then as expected."""
+    report = solve(**options)
+    assert report.solved_before == solved_before
+    assert_same_store(report.store, expected)
+
+
 @pytest.fixture(scope='module')
 def targets(targets):
     return targets[:430]
@@ -101,9 +108,7 @@ class TestInterruption:
             assert len(q) == 430
             assert not np.isnan(q[status == SUCCESS]).any()
         assert solved == [0, 100, 200, 400]
-        report = solve()
-        assert report.solved_before == 400
-        assert_same_store(report.store, expected)
+        goes_on(solve, 400, expected)
         assert not list(tmp_path.rglob('*.partial'))
 
     def test_ctrl_c_says_what_is_kept(self, child, solve, expected, tmp_path):
@@ -131,9 +136,7 @@ class TestInterruption:
         assert run.returncode == 1
         assert run.stderr.startswith('StoreError')
         assert 'File too large' in run.stderr
-        report = solve()
-        assert report.solved_before == 200
-        assert_same_store(report.store, expected)
+        goes_on(solve, 200, expected)
 
 
 class TestDamage:
@@ -155,18 +158,14 @@ class TestDamage:
                 store.read(array, 300, 350)
         assert len(store.read(array, 0, 300)) == 300
         assert len(store.read(array, 400)) == 30
-        report = solve()
-        assert report.solved_before == 330
-        assert_same_store(report.store, expected)
+        goes_on(solve, 330, expected)
 
     def test_array_that_was_cut_short_grows_again(self, solve, expected, targets, tmp_path):
         solve(targets=iter([targets]))
         settings = tmp_path / 's' / 'searches' / 'zarr.json'
         settings.write_text(settings.read_text().replace('430', '350', 1))
         assert ResultStore.existing(tmp_path / 's').size == 350
-        report = solve(targets=iter([targets]))
-        assert report.solved_before == 300
-        assert_same_store(report.store, expected)
+        goes_on(solve, 300, expected, targets=iter([targets]))
 
     def test_chunk_without_a_pose_is_whole(self, solve, targets):
         targets = targets[:300].copy()
@@ -232,9 +231,7 @@ class TestRefusal:
 
         has_content = result_store.has_content
         monkeypatch.setattr(result_store, 'has_content', overtaken)
-        report = solve()
-        assert report.solved_before == 430
-        assert_same_store(report.store, expected)
+        goes_on(solve, 430, expected)
 
     def test_unknown_array_is_named(self, solve):
         store = solve().store
@@ -284,9 +281,7 @@ def test_changed_arrays_are_named(solve, whole, expected, tmp_path, array, chang
         solve()
     assert files_of(tmp_path / 's') == before
     settings.write_text(right)
-    report = solve()
-    assert report.solved_before == 430
-    assert_same_store(report.store, expected)
+    goes_on(solve, 430, expected)
 
 
 @pytest.mark.parametrize(
@@ -389,6 +384,4 @@ def test_what_zarr_has_written_is_read(solve, whole, targets, expected, tmp_path
     group = zarr.open_group(tmp_path / 's', mode='r+')
     for name in FILES:
         group[name][:] = group[name][:]
-    report = solve()
-    assert report.solved_before == 430
-    assert_same_store(report.store, expected)
+    goes_on(solve, 430, expected)

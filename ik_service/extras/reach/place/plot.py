@@ -92,7 +92,6 @@ def _show_box(axes: Axes, search: PlaceSearch, columns: np.ndarray, least: float
 
 
 def _draw_region(axes: Axes, search: PlaceSearch) -> None:
-    """Draw the outline of where the base may stand."""
     (x0, x1), (y0, y1) = search.region.x, search.region.y
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     if not search.region.corners and x0 < left and x1 > right and y0 < bottom and y1 > top:
@@ -103,7 +102,6 @@ def _draw_region(axes: Axes, search: PlaceSearch) -> None:
 
 
 def _draw_poses(axes: Axes, search: PlaceSearch) -> None:
-    """Draw where the poses are from above, by whether the best place reaches them."""
     positions, reached = search.poses[:, :2, 3], search.best.reached
     for chosen, color, mark, text in (
         (reached, ACCENT, 'o', 'pose, reached from 1'),
@@ -118,7 +116,6 @@ def _draw_poses(axes: Axes, search: PlaceSearch) -> None:
 
 
 def _draw_bases(axes: Axes, search: PlaceSearch) -> None:
-    """Draw the places found with their headings, and number them."""
     length = _ARROW * float(np.ptp(axes.get_xlim()))
     for number, placement in reversed(list(enumerate(search.placements, 1))):
         x, y = placement.T_world_base[:2, 3]
@@ -173,7 +170,6 @@ def _near(search: PlaceSearch) -> np.ndarray:
 
 
 def _postures(search: PlaceSearch) -> list[np.ndarray]:
-    """Return some postures of the best place that differ."""
     rows = np.flatnonzero(search.best.reached)
     if not len(rows):
         rows = np.array([int(np.argmin(search.best.position_error))])

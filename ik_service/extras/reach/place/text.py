@@ -148,7 +148,6 @@ def _row(number: int, placement: Placement, digits: int) -> tuple[str, ...]:
 
 
 def _missed_lines(request: PlaceRequest, search: PlaceSearch, missed: np.ndarray) -> list[str]:
-    """Return the poses that the best place does not reach, and by how much."""
     best, turned = search.best, any(request.options.task_weights[3:])
     rows: list[Sequence[str]] = [('not reached from 1', 'pose', 'closest', 'why')]
     for number in missed[:_MOST_MISSED].tolist():

@@ -14,6 +14,7 @@ import numpy as np
 
 from ik_service.common.files import open_regular, read_regular
 from ik_service.common.quoting import named
+from ik_service.common.resources import extra_module
 from ik_service.common.transforms import rigid_transform, rotation_from_z_to
 from ik_service.drawing.revolved_surface import capsule_surface
 from ik_service.exceptions import MissingExtraError
@@ -153,11 +154,7 @@ class _Beside(Mapping[str, bytes]):
 
 
 def _by_trimesh(path: Path, scale: tuple[float, float, float]) -> Iterator[DrawnMesh]:
-    try:
-        import trimesh
-    except ImportError as error:
-        raise MissingExtraError('trimesh', 'viewer') from error
-
+    trimesh: Any = extra_module('trimesh', 'viewer')
     suffix = path.suffix.lower()
     if suffix == '.dae' and find_spec('collada') is None:
         raise MeshError(path, f'cannot be read: {MissingExtraError("pycollada", "viewer")}')
