@@ -16,7 +16,7 @@ import numpy as np
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.planning.motion_check import MotionCheck, RowTest
-from ik_service.extras.planning.shortening import Timing
+from ik_service.extras.planning.shortening import lengths, Timing
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.link_poses import tip_poses
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
@@ -76,10 +76,7 @@ class TaskRows:
     """
     Test of many joint vectors for tasks of a link, one of which has to hold.
 
-    :param chain: the chain to the link.
-    :param tasks: the tasks; also an attribute.
     :param columns: (m,) where its joints stand in the joint vectors; None where they are the same.
-    :param name: for messages; also an attribute.
     """
 
     def __init__(
@@ -135,11 +132,8 @@ def excess_rows(
             beyond = np.sign(rows[:, 0]) * np.maximum(np.abs(rows[:, 0]) - within, 0.0)
             size = np.linalg.norm(beyond, axis=1)
             nearer = size < best
-            best[nearer], excess[nearer], values[nearer] = (
-                size[nearer],
-                beyond[nearer],
-                rows[nearer],
-            )
+            best[nearer], excess[nearer] = size[nearer], beyond[nearer]
+            values[nearer] = rows[nearer]
     jumps = np.round((values[:, :, 3:] - values[:, :1, 3:]) / (2.0 * np.pi))
     values[:, :, 3:] -= 2.0 * np.pi * jumps
     return excess, values
@@ -396,7 +390,8 @@ class ConstrainedSearch:
             if j < i + 2:
                 continue
             line, reached = self.line(rows[i], rows[j])
-            if reached and _length(line, units) <= _GAIN * _length(rows[i : j + 1], units):
+            before = lengths(rows[i : j + 1], units).sum()
+            if reached and lengths(line, units).sum() <= _GAIN * before:
                 rows = np.concatenate([rows[:i], line, rows[j + 1 :]])
                 failures = 0
         return rows
@@ -414,10 +409,6 @@ class ConstrainedSearch:
         if len(rows) < 2:
             return None, False
         return tree.add(near, rows), reached and end is target
-
-
-def _length(rows: np.ndarray, units: np.ndarray) -> float:
-    return float(np.linalg.norm(np.diff(rows, axis=0) / units, axis=1).sum())
 
 
 LEVELS = ((1, 6), (1, 3), (2, 5), (2, 2), (4, 3), (8, 3), (8, 1))

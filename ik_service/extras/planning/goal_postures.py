@@ -176,14 +176,15 @@ class GoalPostures:
                 yield self._near(q)
 
     def _near(self, q: np.ndarray) -> np.ndarray:
-        """Return a posture with its unlimited joints on the turn next to the start."""
-        chain = self._chain
-        turn = np.where(np.isinf(chain.lower) & np.isinf(chain.upper), chain.arrays.turn, 0.0)
-        away = np.round((q - self._start) / np.where(turn > 0.0, turn, 1.0))
-        return np.asarray(q - turn * away)
+        return next_to(self._chain, q, self._start)
+
+
+def next_to(chain: KinematicChain, q: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return a posture (n,) with its unlimited joints on the turns next to another one [rad]."""
+    turn = np.where(np.isinf(chain.lower) & np.isinf(chain.upper), chain.arrays.turn, 0.0)
+    return np.asarray(q - turn * np.round((q - other) / np.where(turn > 0.0, turn, 1.0)))
 
 
 @lru_cache(maxsize=64)
 def _solver(chain: KinematicChain) -> Solver:
-    """Return a solver for one search at a time."""
     return Solver(chain, options=IkOptions(max_searches=1))

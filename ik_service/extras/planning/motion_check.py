@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 import math
 from typing import Protocol, runtime_checkable
 
@@ -38,9 +39,7 @@ class MotionCheck:
     """
     Check of motions for collisions and constraints, all with the world as it is at first.
 
-    :param chain: the chain.
     :param collisions: test of its postures; None for none.
-    :param constraints: further constraints on the postures.
     :ivar checks: joint vectors that were tested so far.
     """
 
@@ -70,7 +69,7 @@ class MotionCheck:
 
     def violates(self, q: np.ndarray) -> bool:
         """Return whether q (n,) breaks a constraint."""
-        return any(bool(test.violated(q[None])[0]) for test in self._constraints)
+        return bool(self._broken(q[None])[0])
 
     def unmet(self, q: np.ndarray) -> str:
         """Return in words that a constraint does not hold at q (n,); empty where none is named."""
@@ -101,14 +100,13 @@ class MotionCheck:
     def rows_are_free(self, rows: np.ndarray) -> bool:
         """Return whether joint vectors (N, n) are all allowed."""
         self.checks += len(rows)
-        if any(test.violated(rows).any() for test in self._constraints):
+        if self._broken(rows).any():
             return False
         return self._collisions is None or not np.asarray(self._collisions.colliding(rows)).any()
 
     def free_count(self, rows: np.ndarray) -> int:
         """Return how many of the first of joint vectors (N, n) are allowed."""
-        forbidden = self._forbidden(rows)
-        return int(np.argmax(forbidden)) if forbidden.any() else len(rows)
+        return int(np.argmax(np.append(self._forbidden(rows), True)))
 
     def spacing(self, rows: np.ndarray) -> float:
         """Return how far a point of the arm may move along joint vectors (N, n) in all [m]."""
@@ -118,7 +116,7 @@ class MotionCheck:
         """First time that is not allowed [s], or None, of postures ``finest`` apart [m]."""
         if self._collisions is None and not self._constraints:
             return None
-        times, rows, step = self._spaced(trajectory, finest)
+        times, rows, step = self.samples(trajectory, finest)
         if self._constraints:
             fault = self._first_violation(trajectory, times, rows)
             if fault is not None:
@@ -128,15 +126,8 @@ class MotionCheck:
 
     def samples(
         self, trajectory: JointTrajectory, finest: float = FINEST
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Times (k,) [s] and postures (k, n) between which no point moves ``finest`` [m] far."""
-        times, rows, _ = self._spaced(trajectory, finest)
-        return times, rows
-
-    def _spaced(
-        self, trajectory: JointTrajectory, finest: float
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the same, and how far any point moves between two postures, at most [m]."""
+        """Times (k,) [s] and postures (k, n) between which points move ``finest`` [m], or less."""
         times, uneven = trajectory.times, self._unevenness(trajectory)
         if len(trajectory) < _FIRST_ROWS:
             times, uneven = np.linspace(0.0, trajectory.duration, _FIRST_ROWS), np.ones(1)
@@ -166,10 +157,14 @@ class MotionCheck:
         if counts.sum() <= _MOST_ROWS:
             times = _divided(times, counts)
             rows = positions_at(trajectory, times)
-        broken = np.zeros(len(rows), bool)
-        for test in self._constraints:
-            broken |= test.violated(rows)
+        broken = self._broken(rows)
         return float(times[int(np.argmax(broken))]) if broken.any() else None
+
+    def _broken(self, rows: np.ndarray) -> np.ndarray:
+        found = np.zeros(len(rows), bool)
+        for test in self._constraints:
+            found |= test.violated(rows)
+        return found
 
     def _motion(self, rows: np.ndarray) -> np.ndarray:
         """Return how far any point of the arm moves from row to row, at most (N−1,) [m]."""
@@ -180,9 +175,7 @@ class MotionCheck:
     def _forbidden(self, rows: np.ndarray, step: float = math.inf) -> np.ndarray:
         """Which rows (N, n) [rad, m], ``step`` [m] apart, collide or break a constraint."""
         self.checks += len(rows)
-        found = np.zeros(len(rows), bool)
-        for test in self._constraints:
-            found |= test.violated(rows)
+        found = self._broken(rows)
         kept = int(np.argmax(found)) if found.any() else len(rows)
         if self._bodies is not None and kept:
             found[:kept] |= self._bodies.colliding(rows[:kept], step=step)
@@ -211,18 +204,10 @@ def _divided(times: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return np.append(inner, times[-1])
 
 
+@lru_cache(maxsize=512)
 def _spread(count: int) -> np.ndarray:
     """Return shares (count, 1) from 1/count to 1, in an order that soon spreads over the line."""
-    known = _SPREADS.get(count)
-    if known is None:
-        bits = max(count - 1, 1).bit_length()
-        # Bit reversal, as in the van der Corput sequence: 1, 1/2, 1/4, 3/4, …
-        order = sorted(range(count), key=lambda k: int(f'{k:0{bits}b}'[::-1], 2))
-        known = _SPREADS[count] = np.array([[(count - k) / count] for k in order])
-        if len(_SPREADS) > _MOST_SPREADS:
-            _SPREADS.pop(next(iter(_SPREADS)))
-    return known
-
-
-_SPREADS: dict[int, np.ndarray] = {}
-_MOST_SPREADS = 512  # orders of rows in memory, at most
+    bits = max(count - 1, 1).bit_length()
+    # Bit reversal, as in the van der Corput sequence: 1, 1/2, 1/4, 3/4, …
+    order = sorted(range(count), key=lambda k: int(f'{k:0{bits}b}'[::-1], 2))
+    return np.array([[(count - k) / count] for k in order])

@@ -64,8 +64,6 @@ class MotionPlan:
     """
     Motion from a start to a goal, or why there is none.
 
-    :ivar status: the outcome.
-    :ivar reason: the outcome in a sentence.
     :ivar trajectory: the timed motion; None without success.
     :ivar path: (k, n) the corners of the joint path before it is rounded and timed [rad] or [m];
         (0, n) without success.
@@ -312,13 +310,13 @@ class _Clock:
 
     def stopped(self) -> bool:
         """Return whether to stop."""
-        return time.monotonic() - self._began >= self._timeout or self._canceled()
+        return self.left <= 0.0 or self._canceled()
 
-    def status(self) -> PlanStatus:
-        """Return why there is no plan, where nothing else is the reason."""
+    def status(self, fallback: PlanStatus) -> PlanStatus:
+        """Return a status, unless the time has run out or the plan was canceled."""
         if self._canceled():
             return PlanStatus.CANCELED
-        return PlanStatus.TIMED_OUT if self.left <= 0.0 else PlanStatus.NO_PLAN
+        return PlanStatus.TIMED_OUT if self.left <= 0.0 else fallback
 
 
 class _Planner:
@@ -406,7 +404,7 @@ class _Planner:
             names, still = self._chain.joint_names, self._timing.still
             held = ', '.join(name for name, stays in zip(names, still, strict=True) if stays)
             return np.empty((0, 0)), self._failed(
-                self._clock_status(PlanStatus.GOAL_OUT_OF_REACH),
+                self._clock.status(PlanStatus.GOAL_OUT_OF_REACH),
                 f'{held} cannot move, with a limit of 0' if held else '',
             )
         touching = [
@@ -523,21 +521,16 @@ class _Planner:
             reason = line.reason or 'the start cannot come inside the limits without a collision'
             bodies = line.bodies
         status = PlanStatus.NO_PLAN
-        return self._failed(status if bodies else self._clock_status(status), reason, bodies)
+        return self._failed(status if bodies else self._clock.status(status), reason, bodies)
 
     def _unplanned(self, postures: np.ndarray, pipeline: str) -> MotionPlan:
         """Return why there is no plan although start and goals are fine."""
-        status = self._clock_status(PlanStatus.NO_PLAN)
+        status = self._clock.status(PlanStatus.NO_PLAN)
         if pipeline == 'ptp':
             line = self._start + np.linspace(0.0, 1.0, 200)[:, None] * (postures[0] - self._start)
             found, bodies = _fault_on(self._check, line)
             return self._failed(status, f'the straight joint line is not free{found}', bodies)
         return self._failed(status)
-
-    def _clock_status(self, status: PlanStatus) -> PlanStatus:
-        """Return a status, unless the time has run out or the plan was canceled."""
-        ended = self._clock.status()
-        return status if ended is PlanStatus.NO_PLAN else ended
 
     def _planned(self, trajectory: JointTrajectory, path: np.ndarray) -> MotionPlan:
         done, spent = PlanStatus.SUCCESS, self._clock.spent
@@ -574,12 +567,10 @@ def plan_reconfigurations(
     """
     Plan the motion of each reconfiguration of a path, from the posture before to that after.
 
-    :param chain: the chain of the path.
     :param path: the path, from :func:`~ik_service.solve_path`.
     :param collisions: checker or test of the collisions to avoid.
     :param timeout: time for each motion [s].
     :param random_seed: of all random numbers.
-    :param limits: limits of the motions.
     :returns: a plan for each of ``path.reconfigurations``, or why there is none.
     :raises ArgumentError: path is no PathResult, or an argument is one that
         :func:`~ik_service.extras.planning.plan_motion.plan_motion` refuses.

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache
 import gc
-from importlib import import_module
 from struct import Struct
 import threading
 from typing import Any
 
 import numpy as np
 
+from ik_service.common.resources import extra_module
 from ik_service.exceptions import MissingExtraError
 from ik_service.extras.planning.shortening import LineTest
 
@@ -108,12 +108,9 @@ def rrt_connect(
 @cache
 def load_ompl() -> Any:  # noqa: ANN401 - a module without types
     """Return the module of OMPL, made silent; MissingExtraError if it is not installed."""
-    try:
-        ompl = import_module('ompl')
-        for part in ('base', 'geometric', 'util'):
-            import_module(f'ompl.{part}')
-    except ImportError as error:
-        raise MissingExtraError('ompl', 'plan') from error
+    ompl = extra_module('ompl', 'plan')
+    for part in ('base', 'geometric', 'util'):
+        extra_module(f'ompl.{part}', 'plan', 'ompl')
     ompl.util.setLogLevel(ompl.util.LogLevel.LOG_NONE)
     atexit.unregister(gc.freeze)  # of programs: OMPL's bindings print what is left at the end
     atexit.unregister(gc.unfreeze)

@@ -67,6 +67,21 @@ def commanded_until(cell, q):
     return commanded(cell)
 
 
+def ended(goal, how='succeeded', code=MoveItErrorCodes.SUCCESS, *words):
+    """Require how a goal ends, and words of its message; return the result."""
+    end, result = goal.result(60.0)
+    assert (end, result.error_code.val) == (how, code), result.error_code
+    assert all(word in result.error_code.message for word in words), result.error_code
+    return result
+
+
+def moving(cell, mover, scaling=0.2, **options):
+    """A goal at RIGHT, towards which the arm moves slowly."""
+    goal = mover.move(joint_goal(RIGHT), max_velocity_scaling_factor=scaling, **options)
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    return goal
+
+
 def checker_with(*boxes):
     checker = iks.CollisionChecker(iks.Robot.from_urdf(arm_path('panda')))
     for name, place, size in boxes:
@@ -76,13 +91,13 @@ def checker_with(*boxes):
 
 POST_BOX = ('post', (0.32, 0.0, 0.35), (0.05, 0.05, 0.7))
 CODES = MoveItErrorCodes
+CHANGED = CODES.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
 
 
 def test_the_arm_moves_around_an_obstacle(cell, mover):
     mover.change(POST)
     goal = mover.move(joint_goal(RIGHT))
-    end, result = goal.result()
-    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+    result = ended(goal)
     goal.had_states('PLANNING', 'MONITOR', 'IDLE')
     rows = commanded_until(cell, RIGHT)
     test = checker_with(POST_BOX).for_joints(cell.chain.joint_names)
@@ -96,8 +111,7 @@ def test_the_arm_moves_around_an_obstacle(cell, mover):
 
 def test_plan_only_moves_nothing(cell, mover):
     goal = mover.move(joint_goal(RIGHT), options={'plan_only': True})
-    end, result = goal.result()
-    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS)
+    result = ended(goal)
     goal.had_states('PLANNING', 'IDLE')
     assert np.allclose(planned_rows(result.planned_trajectory)[-1], RIGHT)
     assert not len(cell.commands)
@@ -112,24 +126,18 @@ def test_a_goal_that_is_reached_already_is_a_success(cell, mover):
 
 
 def test_what_cannot_be_planned_is_aborted_with_the_code(cell, mover):
-    end, result = mover.move(joint_goal(RIGHT), group_name='legs').result()
-    assert (end, result.error_code.val) == ('aborted', CODES.INVALID_GROUP_NAME)
-    assert 'legs' in result.error_code.message
-    end, result = mover.move().result()
-    assert (end, result.error_code.val) == ('aborted', CODES.INVALID_GOAL_CONSTRAINTS)
+    legs = mover.move(joint_goal(RIGHT), group_name='legs')
+    ended(legs, 'aborted', CODES.INVALID_GROUP_NAME, 'legs')
+    ended(mover.move(), 'aborted', CODES.INVALID_GOAL_CONSTRAINTS)
     never = {'replan': True, 'replan_delay': float('nan')}
-    end, result = mover.move(joint_goal(RIGHT), options=never).result()
-    assert (end, result.error_code.val) == ('aborted', CODES.FAILURE)
-    assert 'replan_delay' in result.error_code.message
+    ended(mover.move(joint_goal(RIGHT), options=never), 'aborted', CODES.FAILURE, 'replan_delay')
 
 
 @pytest.mark.parametrize('how', ['canceled', 'aborted'])
 def test_a_cancellation_or_a_stop_ends_it_on_its_way_as_preempted(cell, mover, how):
-    goal = mover.move(joint_goal(RIGHT), max_velocity_scaling_factor=0.2)
-    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    goal = moving(cell, mover)
     goal.cancel() if how == 'canceled' else mover.events.publish(String(data='stop'))
-    end, result = goal.result()
-    assert (end, result.error_code.val) == (how, CODES.PREEMPTED)
+    result = ended(goal, how, CODES.PREEMPTED)
     at_rest = cell.last_at_rest()
     assert np.abs(at_rest - RIGHT).max() > 0.1
     executed = result.executed_trajectory.joint_trajectory
@@ -144,20 +152,15 @@ def test_the_stop_service_ends_it_before_it_moves(cell, mover):
     goal = mover.move(joint_goal(RIGHT))
     assert goal.accepted()
     cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
-    end, result = goal.result()
-    assert (end, result.error_code.val) == ('aborted', CODES.CONTROL_FAILED)
-    assert 'stopped' in result.error_code.message
+    ended(goal, 'aborted', CODES.CONTROL_FAILED, 'stopped')
     assert not len(cell.commands) or not any(cell.commands.messages[-1].velocity)
 
 
 def test_a_newer_goal_ends_the_one_before_it(cell, mover):
-    first = mover.move(joint_goal(RIGHT), max_velocity_scaling_factor=0.2)
-    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    first = moving(cell, mover)
     second = mover.move(joint_goal(READY))
-    end, result = first.result()
-    assert (end, result.error_code.val) == ('aborted', CODES.PREEMPTED)
-    end, result = second.result()
-    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+    ended(first, 'aborted', CODES.PREEMPTED)
+    ended(second)
     commanded_until(cell, READY)
 
 
@@ -165,13 +168,9 @@ WALL = box('wall', (0.35, -0.15, 0.5), (0.2, 0.02, 1.0))
 
 
 def test_an_object_that_comes_into_the_way_stops_the_arm_before_it(cell, mover):
-    goal = mover.move(joint_goal(RIGHT), max_velocity_scaling_factor=0.1)
-    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    goal = moving(cell, mover, 0.1)
     mover.objects.publish(WALL)
-    end, result = goal.result()
-    changed = CODES.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
-    assert (end, result.error_code.val) == ('aborted', changed), result.error_code
-    assert 'wall' in result.error_code.message
+    ended(goal, 'aborted', CHANGED, 'wall')
     rows = commanded(cell)
     wall = ('wall', (0.35, -0.15, 0.5), (0.2, 0.02, 1.0))
     assert not checker_with(wall).for_joints(cell.chain.joint_names).colliding(rows).any()
@@ -180,24 +179,20 @@ def test_an_object_that_comes_into_the_way_stops_the_arm_before_it(cell, mover):
 
 def test_replan_goes_around_what_came_into_the_way(cell, mover):
     options = {'replan': True, 'replan_attempts': 3, 'replan_delay': 0.1}
-    goal = mover.move(joint_goal(RIGHT), options=options, max_velocity_scaling_factor=0.2)
-    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    goal = moving(cell, mover, options=options)
     mover.objects.publish(POST)
-    end, result = goal.result(60.0)
-    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+    ended(goal)
     rows = commanded_until(cell, RIGHT)
     assert not checker_with(POST_BOX).for_joints(cell.chain.joint_names).colliding(rows).any()
 
 
 def test_a_cancellation_before_it_plans_again_is_preempted(cell, mover):
     options = {'replan': True, 'replan_attempts': 3, 'replan_delay': 1e300}
-    goal = mover.move(joint_goal(RIGHT), options=options, max_velocity_scaling_factor=0.2)
-    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    goal = moving(cell, mover, options=options)
     mover.objects.publish(WALL)
     cell.last_at_rest()
     goal.cancel()
-    end, result = goal.result()
-    assert (end, result.error_code.val) == ('canceled', CODES.PREEMPTED), result.error_code
+    ended(goal, 'canceled', CODES.PREEMPTED)
 
 
 def test_the_joints_and_not_the_time_of_a_controller_tell_what_is_ahead(bench, panda_urdf):
@@ -212,8 +207,7 @@ def test_the_joints_and_not_the_time_of_a_controller_tell_what_is_ahead(bench, p
             lambda: controller.q[0] < -0.1, lambda: mover.move(joint_goal(RIGHT), **slowly)
         )
         mover.objects.publish(box('behind', (0.245, 0.206, 0.35), (0.05, 0.05, 0.7)))
-        end, result = goal.result()
-        assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+        ended(goal)
         mover.objects.publish(gone('behind'))
         controller.tells = 1e6
         slowly['max_velocity_scaling_factor'] = 0.02  # 10 s until it is at the post
@@ -221,9 +215,7 @@ def test_the_joints_and_not_the_time_of_a_controller_tell_what_is_ahead(bench, p
             lambda: controller.q[0] > -0.65, lambda: mover.move(joint_goal(LEFT), **slowly)
         )
         mover.objects.publish(POST)
-        end, result = goal.result()
-        changed = CODES.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
-        assert (end, result.error_code.val) == ('aborted', changed), result.error_code
+        ended(goal, 'aborted', CHANGED)
         test = checker_with(POST_BOX).for_joints(NAMES)
         assert not test.colliding(controller.q[None]).any()
     finally:
@@ -238,14 +230,12 @@ def with_scene(options=None, **parts):
 
 
 def test_a_scene_of_its_own_counts_for_a_goal_alone(cell, mover):
-    end, result = mover.move(joint_goal(RIGHT), options=with_scene(objects=[POST])).result()
-    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+    ended(mover.move(joint_goal(RIGHT), options=with_scene(objects=[POST])))
     rows = commanded_until(cell, RIGHT)
     assert not checker_with(POST_BOX).for_joints(cell.chain.joint_names).colliding(rows).any()
     assert np.abs(rows[:, 1:] - READY[1:]).max() > 0.05  # it went around
     assert 'post' not in mover.known_objects()
-    end, result = mover.move(joint_goal(LEFT)).result()
-    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS)
+    result = ended(mover.move(joint_goal(LEFT)))
     straight = planned_rows(result.planned_trajectory)
     assert np.abs(straight[:, 1:] - READY[1:]).max() < 0.01  # where the post was
 
@@ -257,33 +247,24 @@ def test_a_scene_of_its_own_may_remove_an_object_and_let_others_touch(cell, move
         with_scene({'plan_only': True}, objects=[gone('post')]),
         with_scene({'plan_only': True}, allowed_collision_matrix=matrix),
     ):
-        end, result = mover.move(joint_goal(RIGHT), options=options).result()
-        assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+        result = ended(mover.move(joint_goal(RIGHT), options=options))
         assert np.abs(planned_rows(result.planned_trajectory)[:, 1:] - READY[1:]).max() < 0.01
     assert 'post' in mover.known_objects()
-    end, result = mover.move(joint_goal(RIGHT), pipeline_id='ptp').result()
-    assert result.error_code.val == CODES.PLANNING_FAILED
-    assert 'post' in result.error_code.message
+    ptp = mover.move(joint_goal(RIGHT), pipeline_id='ptp')
+    ended(ptp, 'aborted', CODES.PLANNING_FAILED, 'post')
 
 
 def test_the_watch_sees_the_scene_of_a_goal_with_what_comes_later(cell, mover):
     floor = box('floor', (0.0, 0.0, -0.3), (2.0, 2.0, 0.1))
-    goal = mover.move(
-        joint_goal(RIGHT), options=with_scene(objects=[floor]), max_velocity_scaling_factor=0.1
-    )
-    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    goal = moving(cell, mover, 0.1, options=with_scene(objects=[floor]))
     mover.objects.publish(WALL)
-    end, result = goal.result()
-    changed = CODES.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
-    assert (end, result.error_code.val) == ('aborted', changed), result.error_code
-    assert 'wall' in result.error_code.message
+    ended(goal, 'aborted', CHANGED, 'wall')
     mover.change(POST)
     mover.change(gone('wall'))
     options = with_scene({'plan_only': True}, objects=[gone('post')])
     options['planning_scene_diff'].robot_state.joint_state.name = list(cell.chain.joint_names)
     options['planning_scene_diff'].robot_state.joint_state.position = RIGHT.tolist()
-    end, result = mover.move(joint_goal(LEFT), options=options).result()
-    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
+    result = ended(mover.move(joint_goal(LEFT), options=options))
     assert np.allclose(planned_rows(result.planned_trajectory)[0], RIGHT)
 
 
@@ -317,10 +298,8 @@ MATRIX = AllowedCollisionMatrix(
     ],
 )
 def test_what_of_a_scene_cannot_be_applied_is_refused_by_name(cell, mover, options, named):
-    end, result = mover.move(joint_goal(RIGHT), options=options).result()
-    assert (end, result.error_code.val) == ('aborted', CODES.FAILURE)
-    assert 'planning_scene_diff' in result.error_code.message
-    assert named in result.error_code.message
+    goal = mover.move(joint_goal(RIGHT), options=options)
+    ended(goal, 'aborted', CODES.FAILURE, 'planning_scene_diff', named)
     assert not mover.known_objects()
     assert not len(cell.commands)
 
@@ -349,12 +328,6 @@ def flange():
     return iks.Robot.from_urdf(arm_path('panda')).chain('panda_link0', FLANGE)
 
 
-def require_success(ended):
-    end, result = ended
-    assert (end, result.error_code.val) == ('succeeded', CODES.SUCCESS), result.error_code
-    return result
-
-
 def require_at(cell, chain, T):
     """Wait until the measured arm has a link at a pose."""
     cell.states.wait(
@@ -372,11 +345,11 @@ class TestPymoveit2:
         goal.request.goal_constraints[0].orientation_constraints = [
             pymoveit2_orientation(pose_from_matrix(T).orientation)
         ]
-        require_success(mover.send_move(goal).result())
+        ended(mover.send_move(goal))
         require_at(cell, cell.chain, T)
         goal = like_pymoveit2(now(cell), cell.states.next(), seconds=SECONDS)
         goal.request.goal_constraints[0].joint_constraints = joint_constraints(NAMES, LEFT, 1e-3)
-        require_success(mover.send_move(goal).result())
+        ended(mover.send_move(goal))
         require_at(cell, cell.chain, cell.chain.forward(LEFT))
 
     def test_plan_and_execute(self, cell, mover):
@@ -384,7 +357,7 @@ class TestPymoveit2:
         goal.request.goal_constraints[0].joint_constraints = joint_constraints(NAMES, RIGHT, 1e-3)
         answer = mover.plan(goal.request)
         assert answer.error_code.val == CODES.SUCCESS, answer.error_code
-        require_success(mover.execute(answer.trajectory.joint_trajectory).result())
+        ended(mover.execute(answer.trajectory.joint_trajectory))
         require_at(cell, cell.chain, cell.chain.forward(RIGHT))
 
     @pytest.mark.parametrize('group', ['hand', 'gripper'])
@@ -395,7 +368,7 @@ class TestPymoveit2:
             goal = like_pymoveit2(now(cell), cell.states.next(), group, seconds=SECONDS)
             wanted = joint_constraints(fingers, [gap, gap], 1e-3)
             goal.request.goal_constraints[0].joint_constraints = wanted
-            require_success(mover.send_move(goal).result())
+            ended(mover.send_move(goal))
             cell.states.wait(
                 lambda state, gap=gap: (
                     abs(state.position[state.name.index(fingers[1])] - gap) < 1e-3
@@ -443,16 +416,16 @@ class TestMoveGroupInterface:
         T = chain.forward(RIGHT)
         target = pose_target(T, now(cell))
         goal = like_move_group_interface(target, plan_only=True, scaling=1.0)
-        result = require_success(mover.send_move(goal).result())
+        result = ended(mover.send_move(goal))
         rows = planned_rows(result.planned_trajectory)
         assert np.allclose(rows[0], LEFT, atol=1e-4)
         assert not len(cell.commands)
         planned = result.planned_trajectory.joint_trajectory
-        require_success(mover.execute(planned).result())
+        ended(mover.execute(planned))
         require_at(cell, chain, T)
         target = Constraints(joint_constraints=joint_constraints(NAMES, LEFT, 1e-4))
         goal = like_move_group_interface(target, scaling=0.5)
-        require_success(mover.send_move(goal).result())
+        ended(mover.send_move(goal))
         require_at(cell, chain, chain.forward(LEFT))
 
     @pytest.mark.parametrize('part', ['position', 'orientation'])
@@ -462,7 +435,7 @@ class TestMoveGroupInterface:
         parts = {'position': part == 'position', 'orientation': part == 'orientation'}
         goal = like_move_group_interface(pose_target(T, now(cell), **parts), plan_only=True)
         goal.request.allowed_planning_time = SECONDS
-        result = require_success(mover.send_move(goal).result())
+        result = ended(mover.send_move(goal))
         reached = chain.forward(planned_rows(result.planned_trajectory)[-1])
         if part == 'position':
             assert np.allclose(reached[:3, 3], T[:3, 3], atol=2e-4)
@@ -479,7 +452,7 @@ class TestMoveGroupInterface:
         target = Constraints(joint_constraints=joint_constraints(names, q, 1e-4))
         goal = like_move_group_interface(target, plan_only=True, group='panda_arm_hand')
         goal.request.allowed_planning_time = SECONDS
-        result = require_success(mover.send_move(goal).result())
+        result = ended(mover.send_move(goal))
         assert np.allclose(planned_rows(result.planned_trajectory)[-1], RIGHT, atol=2e-4)
 
 

@@ -59,6 +59,15 @@ class Planning(Server):
         assert not self.errors, self.errors
         return answer
 
+    def planned(self, *goals, **fields):
+        return self.refused(ErrorCode.SUCCESS, '', *goals, **fields)
+
+    def refused(self, code, named, *goals, **fields):
+        answer = self.answer(*goals, **fields)
+        assert code_of(answer) is code, answer.error_code.message
+        assert named in answer.error_code.message
+        return answer
+
     def check(self):
         return self.collisions.checker(self.arm).for_joints(NAMES)
 
@@ -87,8 +96,7 @@ def code_of(answer):
 
 
 def test_a_joint_goal_is_reached_around_an_obstacle(post):
-    answer = post.answer(joint_goal(RIGHT))
-    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    answer = post.planned(joint_goal(RIGHT))
     rows = planned_rows(answer.trajectory)
     assert not post.check().colliding(rows).any()
     assert np.allclose(rows[0], LEFT)
@@ -106,8 +114,7 @@ def test_a_joint_goal_is_reached_around_an_obstacle(post):
 
 def test_a_pose_goal_is_met_within_its_tolerances(post):
     T = at(0.4, -0.4, 0.3) @ DOWN
-    answer = post.answer(pose_goal(T))
-    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    answer = post.planned(pose_goal(T))
     reached = post.arm.chain.forward(planned_rows(answer.trajectory)[-1])
     assert np.allclose(reached, T, atol=5e-5)  # the middle of the tolerances
     hand = post.answer(pose_goal(T, link='panda_hand'))
@@ -122,8 +129,7 @@ def test_a_region_is_used_where_its_middle_cannot_be_reached(planning):
     T = planning.arm.chain.forward(READY)
     T[2, 3] += 1.0  # out of reach
     goal = pose_goal(T, radius=1.0, angle=4.0)
-    answer = planning.answer(goal)
-    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    answer = planning.planned(goal)
     reached = planning.arm.chain.forward(planned_rows(answer.trajectory)[-1])
     assert np.linalg.norm(reached[:3, 3] - T[:3, 3]) <= 1.0 + 1e-4
 
@@ -132,8 +138,7 @@ def test_a_goal_places_a_link_and_joints_beyond_it(planning):
     elbow = planning.arm.robot.chain('panda_link0', 'panda_link4')
     goal = pose_goal(elbow.forward(RIGHT[:4]), link='panda_link4', angle=None)
     goal.joint_constraints = joint_constraints(NAMES[4:6], [0.5, 1.2], 1e-3)
-    answer = planning.answer(goal)
-    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    answer = planning.planned(goal)
     q = planned_rows(answer.trajectory)[-1]
     assert np.allclose(elbow.forward(q[:4])[:3, 3], elbow.forward(RIGHT[:4])[:3, 3], atol=5e-5)
     assert np.allclose(q[4:], [0.5, 1.2, LEFT[6]])
@@ -145,10 +150,9 @@ def test_the_joints_beyond_the_link_of_a_goal_move_out_of_the_way(planning):
     goal.joint_constraints = joint_constraints(NAMES[6:], [0.8], 0.1)
     put(planning, box('ball', planning.arm.chain.forward(RIGHT)[:3, 3], (0.1, 0.1, 0.1)))
     try:
-        answer = planning.answer(goal)
+        answer = planning.planned(goal)
     finally:
         put(planning, gone('ball'))
-    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
     q = planned_rows(answer.trajectory)[-1]
     assert np.allclose(elbow.forward(q[:4]), elbow.forward(RIGHT[:4]), atol=2e-3)
     assert abs(q[6] - 0.8) <= 0.1
@@ -163,16 +167,14 @@ def test_one_of_several_goals_is_reached(post):
 def test_a_goal_that_breaks_path_constraints_leaves_the_others(planning):
     near = joint_goal([LEFT[0] + 0.05], names=NAMES[:1])
     path = Constraints(joint_constraints=joint_goal(LEFT, tolerance=0.1).joint_constraints)
-    answer = planning.answer(joint_goal(RIGHT), near, path_constraints=path)
-    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    answer = planning.planned(joint_goal(RIGHT), near, path_constraints=path)
     assert np.allclose(planned_rows(answer.trajectory)[-1], [LEFT[0] + 0.05, *LEFT[1:]])
     assert 'goal_constraints[0]' in answer.error_code.message
 
 
 def test_a_goal_that_is_beyond_limits_leaves_the_others(planning):
     beyond = joint_goal([9.0], names=NAMES[:1]), joint_goal([0.9], ['panda_finger_joint1'])
-    answer = planning.answer(*beyond, joint_goal(RIGHT))
-    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    answer = planning.planned(*beyond, joint_goal(RIGHT))
     assert np.allclose(planned_rows(answer.trajectory)[-1], RIGHT)
     for reason in ('goal_constraints[0]: joint_constraints[0]', 'goal_constraints[1]'):
         assert reason in answer.error_code.message
@@ -185,11 +187,8 @@ def test_joints_that_a_goal_does_not_name_stay(planning):
 
 def test_all_of_the_tolerances_of_joints_are_used_where_their_middle_collides(post):
     exact, wide = (joint_goal([0.0], names=NAMES[:1], tolerance=t) for t in (1e-3, 0.6))
-    middle = post.answer(exact)
-    assert code_of(middle) is ErrorCode.GOAL_IN_COLLISION
-    assert 'post' in middle.error_code.message
-    answer = post.answer(wide)
-    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    post.refused(ErrorCode.GOAL_IN_COLLISION, 'post', exact)
+    answer = post.planned(wide)
     q = planned_rows(answer.trajectory)[-1]
     assert abs(q[0]) <= 0.6
     assert np.allclose(q[1:], LEFT[1:])
@@ -199,8 +198,7 @@ def test_a_line_of_the_tip_may_end_anywhere_within_the_tolerances_of_joints(plan
     goal, chain = LEFT + 0.3 * np.array([1, 1, 1, 1, 1, -1, 1]), planning.arm.group.chain
     exact, wide = (joint_goal(goal, tolerance=t) for t in (1e-3, 0.2))
     assert code_of(planning.answer(exact, pipeline_id='lin')) is ErrorCode.PLANNING_FAILED
-    answer = planning.answer(wide, pipeline_id='lin')
-    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    answer = planning.planned(wide, pipeline_id='lin')
     rows = planned_rows(answer.trajectory)
     assert np.abs(rows[-1] - goal).max() <= 0.2
     points = np.array([chain.forward(q)[:3, 3] for q in rows]) - chain.forward(LEFT)[:3, 3]
@@ -209,8 +207,7 @@ def test_a_line_of_the_tip_may_end_anywhere_within_the_tolerances_of_joints(plan
 
 def test_the_answer_has_the_group_name_of_the_request(planning):
     goal = joint_goal([0.03], ['panda_finger_joint1'])
-    answer = planning.answer(goal, group_name='hand')
-    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    answer = planning.planned(goal, group_name='hand')
     assert answer.group_name == 'hand'
 
 
@@ -218,17 +215,11 @@ def test_the_codes_of_what_collides_name_the_bodies(post):
     T = post.arm.chain.forward(LEFT)
     put(post, box('ball', T[:3, 3], (0.1, 0.1, 0.1)))
     try:
-        start = post.answer(joint_goal(RIGHT))
-        assert code_of(start) is ErrorCode.START_STATE_IN_COLLISION
-        assert 'ball' in start.error_code.message
-        goal = post.answer(joint_goal(LEFT), start=RIGHT)
-        assert code_of(goal) is ErrorCode.GOAL_IN_COLLISION
-        assert 'ball' in goal.error_code.message
+        post.refused(ErrorCode.START_STATE_IN_COLLISION, 'ball', joint_goal(RIGHT))
+        post.refused(ErrorCode.GOAL_IN_COLLISION, 'ball', joint_goal(LEFT), start=RIGHT)
     finally:
         put(post, gone('ball'))
-    blocked = post.answer(joint_goal(RIGHT), pipeline_id='ptp')
-    assert code_of(blocked) is ErrorCode.PLANNING_FAILED
-    assert 'post' in blocked.error_code.message
+    post.refused(ErrorCode.PLANNING_FAILED, 'post', joint_goal(RIGHT), pipeline_id='ptp')
 
 
 def test_a_pose_out_of_reach_has_no_solution(planning):
@@ -236,15 +227,17 @@ def test_a_pose_out_of_reach_has_no_solution(planning):
     assert code_of(answer) is ErrorCode.NO_IK_SOLUTION
     assert 'path_constraints' not in answer.error_code.message
     there = pose_goal(planning.arm.chain.forward(RIGHT))
-    narrowed = planning.answer(there, path_constraints=joint_goal(LEFT, tolerance=0.1))
-    assert code_of(narrowed) is ErrorCode.NO_IK_SOLUTION
-    assert 'path_constraints.joint_constraints narrow' in narrowed.error_code.message
+    planning.refused(
+        ErrorCode.NO_IK_SOLUTION,
+        'path_constraints.joint_constraints narrow',
+        there,
+        path_constraints=joint_goal(LEFT, tolerance=0.1),
+    )
 
 
 def test_path_constraints_hold_on_the_whole_way(post):
     constraints = Constraints(orientation_constraints=[upright(post.arm.chain.forward(READY))])
-    answer = post.answer(joint_goal(RIGHT), path_constraints=constraints)
-    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    answer = post.planned(joint_goal(RIGHT), path_constraints=constraints)
     level = post.arm.chain.forward(READY)[:3, 2]
     for q in planned_rows(answer.trajectory, 300):
         axis = post.arm.chain.forward(q)[:3, 2]
@@ -254,9 +247,12 @@ def test_path_constraints_hold_on_the_whole_way(post):
     assert code_of(wrong) is ErrorCode.START_STATE_VIOLATES_PATH_CONSTRAINTS
     turned = post.arm.chain.forward(READY) @ np.diag([-1.0, 1.0, -1.0, 1.0])
     against = Constraints(orientation_constraints=[upright(turned)])
-    start = post.answer(joint_goal(RIGHT), path_constraints=against)
-    assert code_of(start) is ErrorCode.START_STATE_VIOLATES_PATH_CONSTRAINTS
-    assert 'path_constraints.orientation_constraints[0]' in start.error_code.message
+    post.refused(
+        ErrorCode.START_STATE_VIOLATES_PATH_CONSTRAINTS,
+        'path_constraints.orientation_constraints[0]',
+        joint_goal(RIGHT),
+        path_constraints=against,
+    )
 
 
 def test_constraints_that_contradict_each_other_have_no_plan(planning):
@@ -266,9 +262,9 @@ def test_constraints_that_contradict_each_other_have_no_plan(planning):
         joint_goal(RIGHT), path_constraints=Constraints(orientation_constraints=both)
     )
     assert code_of(held) is ErrorCode.START_STATE_VIOLATES_PATH_CONSTRAINTS
-    twice = planning.answer(joint_goal([0.1, 0.9], names=[NAMES[0]] * 2))
-    assert code_of(twice) is ErrorCode.INVALID_GOAL_CONSTRAINTS
-    assert NAMES[0] in twice.error_code.message
+    planning.refused(
+        ErrorCode.INVALID_GOAL_CONSTRAINTS, NAMES[0], joint_goal([0.1, 0.9], names=[NAMES[0]] * 2)
+    )
 
 
 def test_a_hundred_requests_at_once_are_all_answered(planning):
@@ -293,21 +289,17 @@ def test_pipelines_and_planners(planning):
     T[2, 3] += 0.1
     pilz = {'pipeline_id': 'pilz_industrial_motion_planner', 'planner_id': 'LIN'}
     for names in ({'pipeline_id': 'lin'}, pilz):
-        answer = planning.answer(pose_goal(T), **names)
-        assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+        answer = planning.planned(pose_goal(T), **names)
         for q in planned_rows(answer.trajectory, 20):
             there = planning.arm.chain.forward(q)[:3, 3]
             assert np.linalg.norm((there - T[:3, 3])[:2]) < 3e-4
     bent = pose_goal(T)
     bent.joint_constraints = joint_constraints(NAMES[3:4], [-1.0], 0.01)
-    answer = planning.answer(bent, pipeline_id='lin')
-    assert code_of(answer) is ErrorCode.PLANNING_FAILED
-    assert 'beyond the goal in panda_joint4' in answer.error_code.message
-    unknown = planning.answer(joint_goal(RIGHT), pipeline_id='chomp')
-    assert code_of(unknown) is ErrorCode.FAILURE
-    assert 'chomp' in unknown.error_code.message
-    other = planning.answer(joint_goal(RIGHT), planner_id='PRMstarkConfigDefault')
-    assert code_of(other) is ErrorCode.SUCCESS
+    planning.refused(
+        ErrorCode.PLANNING_FAILED, 'beyond the goal in panda_joint4', bent, pipeline_id='lin'
+    )
+    planning.refused(ErrorCode.FAILURE, 'chomp', joint_goal(RIGHT), pipeline_id='chomp')
+    other = planning.planned(joint_goal(RIGHT), planner_id='PRMstarkConfigDefault')
     assert 'PRMstar' in other.error_code.message
     handler = PlannersHandler(planning.context)
     listed = handler.handle(QueryPlannerInterfaces.Request(), QueryPlannerInterfaces.Response())
@@ -386,9 +378,7 @@ WRONG = [
 
 @pytest.mark.parametrize(('request_', 'code', 'named'), WRONG)
 def test_what_is_wrong_is_named(planning, request_, code, named):
-    answer = planning.answer(request_)
-    assert code_of(answer) is code, answer.error_code.message
-    assert named in answer.error_code.message
+    answer = planning.refused(code, named, request_)
     assert not answer.trajectory.joint_trajectory.points
 
 
@@ -401,12 +391,9 @@ def test_an_object_that_the_request_attaches_counts(planning):
         attached('rod', 'panda_hand_tcp', (0.0, 0.0, 0.1), hand, shape)
     ]
     request.start_state = state
-    answer = planning.answer(request)
-    assert code_of(answer) is ErrorCode.SUCCESS, answer.error_code.message
+    planning.planned(request)
     state.attached_collision_objects[0].object.primitives[0].dimensions = [0.02, 0.02, 3.0]
-    long = planning.answer(request)
-    assert code_of(long) is ErrorCode.START_STATE_IN_COLLISION
-    assert 'rod' in long.error_code.message
+    planning.refused(ErrorCode.START_STATE_IN_COLLISION, 'rod', request)
     state.attached_collision_objects[0].link_name = 'gone'
     message = planning.answer(request).error_code.message
     assert message.startswith('start_state.attached_collision_objects[0]')

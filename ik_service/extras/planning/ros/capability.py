@@ -39,11 +39,7 @@ from ik_service.ros.services.line_request import write_trajectory
 
 
 class PlanHandler(ServiceHandler):
-    """
-    Handler of ``plan_kinematic_path``, which answers as MoveIt does, but with reasons.
-
-    :param planner: plans the motions.
-    """
+    """Handler of ``plan_kinematic_path``, which answers as MoveIt does, but with reasons."""
 
     background = 'plans'
 
@@ -106,8 +102,6 @@ class PlanningCapability(Capability):
     A goal that moves the arm ends the one before it. A goal that cannot be done is accepted and
     aborted, so that its client learns why. Where a library is missing, or the node executes no
     trajectories, nothing is offered, and the diagnostics say why.
-
-    :param parts: the parts of the node.
     """
 
     def __init__(self, parts: NodeParts) -> None:
@@ -206,7 +200,6 @@ class PlanningCapability(Capability):
             self._on_error(error)
 
     def _done(self, goal: _Goal, result: MoveGroup.Result) -> tuple[ErrorCode, str]:
-        """Carry out a goal; return the code and the message."""
         wanted = goal.handle.request
         options = wanted.planning_options
         if len(self._goals) > MOST_GOALS:
@@ -284,7 +277,6 @@ class PlanningCapability(Capability):
     def _moved(
         self, goal: _Goal, request: MotionPlanRequest, result: MoveGroup.Result
     ) -> tuple[ErrorCode, str]:
-        """Plan and move once; return the code and the message."""
         planned = self._planned(goal, request, result)
         if goal.ending.is_set():
             return ErrorCode.PREEMPTED, goal.reason or 'it was canceled before it moved'

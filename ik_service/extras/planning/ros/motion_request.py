@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 import math
 
 from moveit_msgs.msg import Constraints, MotionPlanRequest
@@ -17,7 +18,7 @@ from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import rigid_transform
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.extras.planning.constraints import PathConstraints, TaskRows
-from ik_service.extras.planning.goal_postures import LinkGoal
+from ik_service.extras.planning.goal_postures import LinkGoal, next_to
 from ik_service.extras.planning.motion_check import RowTest
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.geometry.solids import Sphere
@@ -60,15 +61,12 @@ class MotionProblem:
     """
     Motion that a request asks for.
 
-    :ivar group: the planning group.
     :ivar chain: its chain, within the limits that path constraints leave.
     :ivar posture: (m,) full posture of the start [rad] or [m].
-    :ivar start: (n,) the start.
     :ivar goals: the alternatives: joint vectors, and goals of links.
     :ivar constraints: path constraints, which hold on the whole path.
     :ivar pipeline: as :func:`~ik_service.plan_motion` has it.
     :ivar timeout: time for the plan [s].
-    :ivar notes: remarks for the client.
     :ivar wider: all of the tolerances of each goal of joints, for when their middle will not do.
     """
 
@@ -121,18 +119,8 @@ def motion_problem(
     goals = _alternatives(reader, chain, on_path, request.goal_constraints, notes)
     timeout = request.allowed_planning_time or DEFAULT_TIME
     notes += resolver.notes
-    return MotionProblem(
-        group,
-        on_path,
-        posture,
-        start,
-        goals,
-        constraints,
-        pipeline,
-        timeout,
-        notes,
-        reader.wider,
-    )
+    problem = group, on_path, posture, start, goals, constraints, pipeline, timeout, notes
+    return MotionProblem(*problem, reader.wider)
 
 
 def _alternatives(
@@ -189,7 +177,6 @@ def _check_fields(request: MotionPlanRequest) -> None:
 
 
 def _pipeline(request: MotionPlanRequest, notes: list[str]) -> str:
-    """Return the pipeline that a request names."""
     name, planner = request.pipeline_id or 'ompl', request.planner_id
     if name not in PLANNERS:
         raise RequestError(
@@ -300,9 +287,7 @@ class _Reader:
         if ((narrowed.lower <= start) & (start <= narrowed.upper)).all():
             return start
         q = np.array([positions.get(name, at) for name, at in zip(names, start, strict=True)])
-        turn = np.where(np.isinf(chain.lower) & np.isinf(chain.upper), chain.arrays.turn, 0.0)
-        q -= turn * np.round((q - start) / np.where(turn > 0.0, turn, 1.0))
-        return np.clip(q, narrowed.lower, narrowed.upper)
+        return np.clip(next_to(chain, q, start), narrowed.lower, narrowed.upper)
 
     def _wider_goal(
         self,
@@ -388,12 +373,7 @@ def _targets_of(
     for region, T in position.regions:
         middle = rigid_transform(rotation, T[:3, 3] - rotation @ point)
         task = Task(middle, region, T, tuple(point.tolist()), angles, kind)
-        if orientation is None:
-            exact: np.ndarray | Task = Task(
-                middle, Sphere(0.0), T, tuple(point.tolist()), _FREE, kind
-            )
-        else:
-            exact = middle
+        exact = middle if orientation is not None else replace(task, region=Sphere(0.0))
         alternatives.append([exact, task])
     return alternatives
 
@@ -438,7 +418,6 @@ def _on_path(chain: KinematicChain, on_path: KinematicChain) -> KinematicChain:
 
 
 def _limits_in(chain: KinematicChain, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits that a chain gives some of its joints."""
     columns = [chain.joint_names.index(name) for name in names]
     return chain.lower[columns], chain.upper[columns]
 
@@ -446,27 +425,21 @@ def _limits_in(chain: KinematicChain, names: Sequence[str]) -> tuple[np.ndarray,
 _ROUNDING = 1e-9  # of the start, which may be at a limit [rad] or [m]
 
 
-class _named:  # noqa: N801 - a context manager, used as a statement
+@contextmanager
+def _named(field: str, unmet: ErrorCode | None = None) -> Iterator[None]:
     """
     Name the field of a request in the message of an error that is raised within.
 
     :param unmet: code for a constraint on what the group does not move, which does not hold.
     """
-
-    def __init__(self, field: str, unmet: ErrorCode | None = None) -> None:
-        self._field, self._unmet = field, unmet
-
-    def __enter__(self) -> None:
-        """Do nothing."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Raise the error with the field in its message."""
-        text = f'{self._field}: {error}'
-        if isinstance(error, UnmetConstraintError):
-            if self._unmet is None:
-                raise UnmetConstraintError(text) from error
-            raise RequestError(self._unmet, text) from error
-        if isinstance(error, RequestError):
-            raise RequestError(error.code, text) from error
-        if isinstance(error, ArgumentError):
-            raise invalid_goal(text) from error
+    try:
+        yield
+    except UnmetConstraintError as error:
+        text = f'{field}: {error}'
+        raise (
+            UnmetConstraintError(text) if unmet is None else RequestError(unmet, text)
+        ) from error
+    except RequestError as error:
+        raise RequestError(error.code, f'{field}: {error}') from error
+    except ArgumentError as error:
+        raise invalid_goal(f'{field}: {error}') from error

@@ -48,10 +48,8 @@ class GoalScene:
 
     :param diff: the difference, whatever its ``is_diff`` says, as with MoveIt.
     :param collisions: the known world, and the checker of collisions.
-    :param measured: the measured state.
     :raises RequestError: FAILURE: the difference is faulty or not supported; names the field.
     :ivar frames: frames of requests, with those of the objects of the difference.
-    :ivar remarks: for the client.
     """
 
     def __init__(
@@ -280,7 +278,7 @@ class MotionWatch:
     def __init__(self, planned: PlannedMotion, collisions: CheckedWorld, frames: Frames) -> None:
         self._planned, self._collisions, self._frames = planned, collisions, frames
         check = MotionCheck(planned.chain, self._test())
-        self._times, self._rows = check.samples(planned.trajectory)
+        self._times, self._rows, _ = check.samples(planned.trajectory)
         self._world: object = None
 
     def obstacle(self, measured: MeasuredState | None = None) -> str:
