@@ -125,6 +125,14 @@ def fill_poses(chain, q, axes, frame, poses):
 
 
 @kernel
+def fill_linearised(chain, q, axes, frames, rows):
+    """Write frames (N, 12) behind the last joint, and Jacobians (N, n, 6), in many postures."""
+    for k in range(q.shape[0]):
+        last_frame(chain, q[k], axes, frames[k])
+        jacobian_rows(chain, axes, frames[k], rows[k])
+
+
+@kernel
 def fill_speeds(chain, q, velocities, axes, frame, columns, speeds):
     """Write the speeds (N,) of the tip's origin [m/s] by the velocities (N, n) of variables."""
     for k in range(q.shape[0]):

@@ -18,7 +18,7 @@ from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_path import joint_motion
 from ik_service.kinematics.joint_space import FAR
-from ik_service.kinematics.kernels import fill_poses, fill_speeds
+from ik_service.kinematics.kernels import fill_linearised, fill_poses, fill_speeds
 from ik_service.model.robot_model import RobotModel
 
 
@@ -35,6 +35,18 @@ def tip_poses(chain: KinematicChain, q: ArrayLike) -> np.ndarray:
     arguments = chain.arrays, rows, *_scratch(chain), poses
     entry_point(fill_poses, *arguments)(*arguments)
     return poses
+
+
+def linearised(chain: KinematicChain, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return frames and Jacobians in many postures (N, n) [rad] or [m], floats.
+
+    :returns: (N, 12) x, y and z axes, then the origin [m], of the frame behind the last joint;
+        (N, n, 6) Jacobians, a row a variable, linear before angular.
+    """
+    frames, rows = np.empty((len(q), 12)), np.empty((*q.shape, 6))
+    fill_linearised(chain.arrays, q, _scratch(chain)[0], frames, rows)
+    return frames, rows
 
 
 def tip_speeds(chain: KinematicChain, q: ArrayLike, velocities: ArrayLike) -> np.ndarray:

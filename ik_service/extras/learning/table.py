@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.resources import extra_module
 from ik_service.extras.learning import table_kernels
-from ik_service.extras.learning.table_kernels import linearise
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import sampled_range
+from ik_service.kinematics.link_poses import linearised
 from ik_service.kinematics.pose_error import check_transforms
 
 # Postures that are drawn for each one that is kept, and how many are compared together.
@@ -58,18 +58,10 @@ def manipulable_postures(chain: KinematicChain, count: int, seed: int) -> np.nda
     postures = sample_postures(chain, _DRAWS * count, seed)
     measure = np.empty(len(postures))
     for first in range(0, len(postures), _BLOCK):
-        rows = linearisation(chain, postures[first : first + _BLOCK])[1]
+        rows = linearised(chain, postures[first : first + _BLOCK])[1]
         gram = np.swapaxes(rows, 1, 2) @ rows + _GRAM_DAMPING * np.eye(6)
         measure[first : first + _BLOCK] = np.linalg.slogdet(gram)[1]
     return postures[np.argsort(-measure, kind='stable')[:count]]
-
-
-def linearisation(chain: KinematicChain, postures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Frames (N, 12) behind the last joint, axes then origin; Jacobians (N, n, 6)."""
-    frames, rows = np.empty((len(postures), 12)), np.empty((*postures.shape, 6))
-    axes = np.empty((len(chain.arrays.variables), 6))
-    linearise(chain.arrays, postures, axes, frames, rows)
-    return frames, rows
 
 
 class TableGuess:
@@ -97,7 +89,7 @@ class TableGuess:
         self.chain = chain
         self.postures = np.clip(np.array(postures, np.float64), chain.lower, chain.upper)
         self._weights = _counting(task_weights)
-        self._frames, rows = linearisation(chain, self.postures)
+        self._frames, rows = linearised(chain, self.postures)
         self._corrections = _corrections(rows * self._weights)
         self._goal_map = _goal_map(chain.arrays.tip)
         self._scale = _feature_scale(self._weights, self._frames)

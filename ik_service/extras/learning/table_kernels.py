@@ -1,5 +1,5 @@
 """
-Kernels of the table guess: frames and Jacobians of postures, choice among neighbours.
+Kernels of the table guess: choice among neighbours.
 
 The frame that is compared is the one behind the chain's last joint, as in the solvers' loop.
 """
@@ -9,24 +9,8 @@ from __future__ import annotations
 import math
 
 from ik_service.jit.compile import inner_kernel, kernel
-from ik_service.kinematics.kernels import copy_vector, jacobian_rows, last_frame
+from ik_service.kinematics.kernels import copy_vector, last_frame
 from ik_service.kinematics.pose_error import frame_error
-
-
-@kernel
-def linearise(chain, postures, axes, frames, rows):
-    """
-    Write the frames and Jacobians of many postures.
-
-    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
-    :param postures: (N, n) joint vectors [rad] or [m].
-    :param axes: (m, 6) scratch.
-    :param frames: (N, 12) out: x, y and z axes, then origin, of the frame behind the last joint.
-    :param rows: (N, n, 6) out: Jacobians, one row a variable.
-    """
-    for k in range(postures.shape[0]):
-        last_frame(chain, postures[k], axes, frames[k])
-        jacobian_rows(chain, axes, frames[k], rows[k])
 
 
 @kernel

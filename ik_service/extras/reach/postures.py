@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ik_service.extras.reach.reach_kernels import fill_products
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.link_poses import linearised
 
 LARGEST_MARGIN = 0.5  # distance of a joint in mid-range from its limits, as a share of its range
 
@@ -84,11 +84,6 @@ class PostureMeasure:
 
     def _products(self, q: np.ndarray) -> np.ndarray:
         """Return J Jᵀ or Jᵀ J of the rows that count, whichever is smaller, (N, k, k)."""
-        n = self._chain.n
-        size = min(n, len(self._rows))
-        positions = np.array(q, dtype=np.float64, order='C')
-        products = np.empty((len(q), size, size))
-        axes = np.empty((len(self._chain.arrays.variables), 6))
-        scratch = axes, np.empty(12), np.empty((n, 6))
-        fill_products(self._chain.arrays, positions, self._rows, *scratch, products)
-        return products
+        columns = linearised(self._chain, np.array(q, np.float64, order='C'))[1][:, :, self._rows]
+        rows = columns.swapaxes(1, 2)
+        return rows @ columns if len(self._rows) < self._chain.n else columns @ rows

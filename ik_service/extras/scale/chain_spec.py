@@ -100,13 +100,10 @@ class ChainSpec:
         Return the specification of a chain of a robot.
 
         :param urdf: path of a URDF or xacro file, or URDF text.
-        :param base_link: as the attribute.
-        :param tip_link: as the attribute.
-        :param solver: as the attribute.
+        :param base_link: as the attribute; likewise ``tip_link``, ``solver`` and ``collisions``.
         :param options: as the attribute; the defaults when left out.
         :param locked: positions of joints that shall not move [rad] or [m], by name.
         :param srdf: path of an SRDF or xacro file, or SRDF text.
-        :param collisions: as the attribute.
         :param xacro_args: arguments of a xacro file by name.
         :param package_dirs: more folders in which packages lie that meshes and xacro files name.
         :raises IkServiceError: as :meth:`build`, or a file cannot be read.

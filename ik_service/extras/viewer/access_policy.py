@@ -15,8 +15,11 @@ from dataclasses import dataclass
 import hmac
 import ipaddress
 import re
-from typing import Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
+
+if TYPE_CHECKING:
+    from websockets.datastructures import Headers
 
 _HOST = re.compile(r'(\[[0-9a-f:.]{2,45}\]|[a-z0-9](?:[a-z0-9._-]{0,252}))(?::([0-9]{1,5}))?')
 _ORIGIN = re.compile(r'(https?)://(.+)')
@@ -25,14 +28,6 @@ EVERYWHERE = ('', '0.0.0.0', '::')  # hosts that stand for all addresses of this
 _LOOPBACK = ('localhost', '127.0.0.1', '[::1]')
 _TOKEN = 'token'  # key in the query of the page's address
 _SHOWN = 100  # characters of a header that a refusal repeats
-
-
-class Headers(Protocol):
-    """HTTP headers, whose names are case-insensitive."""
-
-    def get_all(self, key: str) -> Sequence[str]:
-        """Return the values of all headers of a name."""
-        ...
 
 
 @dataclass(frozen=True)
