@@ -67,25 +67,15 @@ def parser() -> argparse.ArgumentParser:
     return parsed
 
 
-def arms_command(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
-    """Return the command line of a process with the nodes of some arms."""
-    words = ['--part', 'arms', '--processes', '1', '--frames', options.frames]
-    return [*_command(options, names), *words]
-
-
-def simulation_command(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
-    """Return the command line of the process with the simulated arms; the same parameters."""
-    return [*_command(options, names), '--part', 'simulation']
-
-
 def spread(names: Sequence[str], count: int) -> list[tuple[str, ...]]:
     """Return names in so many groups of nearly the same size, in their order."""
     bounds = [len(names) * i // count for i in range(count + 1)]
     return [tuple(names[bounds[i] : bounds[i + 1]]) for i in range(count)]
 
 
-def _command(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
-    words = [options.file, '--arms', ','.join(names), '--report-start']
+def _command(options: argparse.Namespace, names: Sequence[str], part: str) -> list[str]:
+    """Return the command line of a process with a part of some arms."""
+    words = [options.file, '--arms', ','.join(names), '--report-start', '--part', part]
     if options.simulate is not None:
         words.append('--simulate' if options.simulate else '--no-simulate')
     return words
@@ -131,8 +121,9 @@ def _program(words: Sequence[str], stop: StopRequest) -> int:
     simulate = options.part != 'arms' and any(arm.entry.simulate for arm in arms)
     groups = spread(names, min(cell.processes, len(names)))
     if options.part != 'simulation' and (simulate or len(groups) > 1):
-        commands = [[*arms_command(options, group), *for_ros] for group in groups]
-        simulation = [*simulation_command(options, names), *for_ros] if simulate else []
+        shown = ['--processes', '1', '--frames', options.frames]
+        commands = [[*_command(options, group, 'arms'), *shown, *for_ros] for group in groups]
+        simulation = [*_command(options, names, 'simulation'), *for_ros] if simulate else []
         return supervise(commands, simulation, stop)
     # Many arms that take turns so often would mostly take turns.
     turns = switch_interval() if len(arms) == 1 else nullcontext()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 import os
 from pathlib import Path
 import time
 from time import thread_time
+from typing import Any
 
 import numpy as np
 
@@ -62,12 +63,7 @@ class Effort:
 
 def measure_effort(solver: Solver, targets: np.ndarray) -> Effort:
     """Effort of solving targets (N, 4, 4) T_base_tip from where the solver's options start."""
-    solver.solve(targets[0])  # compiles, or loads the compiled code
-    results, times = [], []
-    for T in targets:
-        began = thread_time()
-        results.append(solver.solve(T))
-        times.append(thread_time() - began)
+    results, times = _timed(solver.solve, targets)
     return Effort(
         iterations=_mean(result.iterations for result in results),
         searches=_mean(result.searches for result in results),
@@ -79,13 +75,18 @@ def measure_effort(solver: Solver, targets: np.ndarray) -> Effort:
 
 def mean_guess_time(guess: TableGuess, targets: np.ndarray) -> float:
     """Return the mean time of a guess [s] for targets (N, 4, 4) T_base_tip."""
-    guess.guess(targets[0])
-    times = []
+    return _mean(_timed(guess.guess, targets)[1])
+
+
+def _timed(call: Callable[[np.ndarray], Any], targets: np.ndarray) -> tuple[list, list[float]]:
+    """Return the results of calls for targets, and the processor's time of each [s]."""
+    call(targets[0])  # compiles, or loads the compiled code
+    results, times = [], []
     for T in targets:
         began = thread_time()
-        guess.guess(T)
+        results.append(call(T))
         times.append(thread_time() - began)
-    return _mean(times)
+    return results, times
 
 
 def _mean(values: Iterable[float]) -> float:

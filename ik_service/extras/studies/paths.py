@@ -17,6 +17,7 @@ from ik_service.drawing.figures import ACCENT, method_label, PALETTE, sheet
 from ik_service.extras.studies.arms import load_arm, MOST_POSES
 from ik_service.extras.studies.tables import write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.link_poses import tip_poses
 from ik_service.paths.search.path_solver import solve_path
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.registry import DEFAULT_SOLVER
@@ -106,11 +107,6 @@ def random_corners(chain: KinematicChain, seed: int, legs: int, share: float) ->
     return np.array(corners)
 
 
-def poses_along(chain: KinematicChain, path: np.ndarray) -> np.ndarray:
-    """Return the poses (k, 4, 4) T_base_tip of the tip along a joint path (k, n)."""
-    return np.array([chain.forward(q) for q in path]).reshape(-1, 4, 4)
-
-
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the study."""
     parser.add_argument(
@@ -133,7 +129,7 @@ def run(arguments: Namespace) -> list[Path]:
     """Go along a path of ``poses`` and ``legs`` with both methods; write figure and tables."""
     chain = load_arm(_ARM)
     truth = wandering_path(chain, _RANDOM_SEED, arguments.poses, arguments.legs)
-    targets = poses_along(chain, truth)
+    targets = tip_poses(chain, truth)
     paths = [find(chain, targets, truth[0]) for find in (whole_path, stepwise_path)]
     folder: Path = arguments.output
     _draw(folder / 'paths.png', paths)

@@ -8,7 +8,8 @@ from support.robots import arm_of, X, Y, Z
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
-from ik_service.extras.studies.paths import poses_along, wandering_path
+from ik_service.extras.studies.paths import wandering_path
+from ik_service.kinematics.link_poses import tip_poses
 from ik_service.paths.search import path_solver
 
 UR_HOME = np.array([0.0, -1.2, 1.5, -1.8, -1.57, 0.0])
@@ -53,7 +54,7 @@ def test_no_jump_where_solving_point_by_point_jumps(name):
     point_by_point = 0
     for seed in range(4):
         truth = wandering_path(chain, seed, points=600, legs=12)
-        targets = poses_along(chain, truth)
+        targets = tip_poses(chain, truth)
         path = iks.solve_path(chain, targets, truth[0], options=PATIENT)
         assert path.success, path.reason
         assert_sound(chain, targets, path)
@@ -66,7 +67,7 @@ def test_no_jump_where_solving_point_by_point_jumps(name):
 def test_six_joints_go_on_through_singular_postures():
     chain = arm('ur5e')
     truth = wandering_path(chain, 5, points=600, legs=12)
-    targets = poses_along(chain, truth)
+    targets = tip_poses(chain, truth)
     path = iks.solve_path(chain, targets, truth[0], options=PATIENT)
     assert path.success, path.reason
     assert_sound(chain, targets, path)
@@ -74,7 +75,7 @@ def test_six_joints_go_on_through_singular_postures():
 
 def test_smoothing_takes_self_motions_out():
     truth = wandering_path(SEVEN, 1, points=600, legs=12)
-    targets = poses_along(SEVEN, truth)
+    targets = tip_poses(SEVEN, truth)
     rough, smooth = (
         iks.solve_path(SEVEN, targets, truth[0], iks.PathOptions(smooth=smooth, timeout=600.0))
         for smooth in (False, True)
@@ -203,7 +204,7 @@ def test_a_limit_in_the_way_ends_a_path_unless_limits_are_ignored():
     chain = arm('ur5e').with_limits([-0.3, *[-6.3] * 5], [0.3, *[6.3] * 5])
     truth = np.tile(UR_HOME, (100, 1))
     truth[:, 0] += np.linspace(0.0, 0.6, 100)
-    targets = poses_along(arm('ur5e'), truth)
+    targets = tip_poses(arm('ur5e'), truth)
     path = iks.solve_path(chain, targets, UR_HOME, options=PATIENT)
     assert path.status is iks.PathStatus.LIMIT
     assert path.end.joint == 'shoulder_pan_joint'
@@ -300,7 +301,7 @@ def test_free_axes(panda, straight):
     targets[50:, :3, :3] = transform()[:3, :3]  # whatever it is
     path = iks.solve_path(panda, targets, HOME, position)
     assert path.success, path.reason
-    tips = poses_along(panda, path.q)[:, :3, 3]
+    tips = tip_poses(panda, path.q)[:, :3, 3]
     assert np.abs(tips - targets[:, :3, 3]).max() <= 1.001e-5
 
 
@@ -308,7 +309,7 @@ def test_two_tips_at_once(panda):
     tree = panda.robot.tree('panda_link0', ('panda_hand_tcp', 'panda_link4'))
     truth = np.linspace(HOME, HOME + np.array([0.5, 0.2, 0.3, 0.4, -0.3, 0.2, 0.1]), 60)
     targets = {
-        tip: poses_along(panda.robot.chain('panda_link0', tip), truth[:, :n])
+        tip: tip_poses(panda.robot.chain('panda_link0', tip), truth[:, :n])
         for tip, n in (('panda_hand_tcp', 7), ('panda_link4', 4))
     }
     path = iks.solve_path(tree, targets, HOME, options=PATIENT)

@@ -20,7 +20,8 @@ from support.robots import arm_of, TWO_LINKS, Y, Z
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.studies.paths import poses_along, random_corners
+from ik_service.extras.studies.paths import random_corners
+from ik_service.kinematics.link_poses import tip_poses
 from ik_service.paths.search import search
 from ik_service.paths.search.beam import join, select
 from ik_service.paths.search.smoothing import null_spaces, solve_in_null_spaces
@@ -77,7 +78,7 @@ def long_way(chain):
 def test_more_candidates_find_a_way_where_few_end_at_a_limit(nine_joints):
     """Without the wider searches this path is not found."""
     truth = long_way(nine_joints)
-    targets = poses_along(nine_joints, truth)
+    targets = tip_poses(nine_joints, truth)
     path = iks.solve_path(nine_joints, targets, truth[0], PATIENT)
     assert path.success, path.reason
     assert path.largest_step <= 0.1
@@ -91,7 +92,7 @@ def test_a_limit_that_self_motions_may_lead_around_is_no_proof():
         chain = arm_of(way, bound=1.0)
         truth = np.linspace(np.full(chain.n, 0.5), np.full(chain.n, 1.2), 100)
         path = iks.solve_path(
-            chain, poses_along(chain, truth), truth[0], iks.PathOptions(ik=free, timeout=600.0)
+            chain, tip_poses(chain, truth), truth[0], iks.PathOptions(ik=free, timeout=600.0)
         )
         assert path.status is iks.PathStatus.LIMIT, path.reason
         assert path.end.redundant == redundant
@@ -119,7 +120,7 @@ def test_steps_just_below_the_largest_are_enough(panda, seed):
     steps = np.abs(np.diff(way, axis=0)).max(axis=1)
     assert np.median(steps) > 0.9 * LARGEST
     assert steps.max() <= LARGEST
-    targets = poses_along(panda, way)
+    targets = tip_poses(panda, way)
     path = iks.solve_path(panda, targets, way[0], iks.PathOptions(timeout=120.0))
     assert path.success, path.reason
     assert path.largest_step <= 0.1
@@ -133,7 +134,7 @@ def test_steps_just_below_the_largest_are_enough(panda, seed):
 def test_where_no_step_is_large_enough_the_path_ends(panda):
     """The thorough search does not exceed the largest step either."""
     way = paced_path(panda, 0)
-    targets = poses_along(panda, way)
+    targets = tip_poses(panda, way)
     path = iks.solve_path(panda, targets, way[0], iks.PathOptions(max_step=0.06, timeout=120.0))
     assert not path.success
     assert path.largest_step <= 0.06
@@ -144,7 +145,7 @@ def test_a_search_that_the_time_cuts_short_is_said_to_be(panda, monkeypatch):
     way = paced_path(panda, 0)
     monkeypatch.setattr(search, '_FOR_REPEATS', 1e-9)
     options = iks.PathOptions(max_step=0.08, timeout=120.0)
-    path = iks.solve_path(panda, poses_along(panda, way), way[0], options)
+    path = iks.solve_path(panda, tip_poses(panda, way), way[0], options)
     assert path.status is iks.PathStatus.TOO_FAR
     assert path.end.cut_short
     assert 'the time ran out for a wider search' in path.reason
