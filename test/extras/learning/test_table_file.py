@@ -146,20 +146,6 @@ def _one_array(path):
         np.save(file, np.zeros(3))
 
 
-def _pickled(path):
-    path.write_bytes(pickle.dumps({'format': 1}))
-
-
-def _objects(path):
-    with path.open('wb') as file:
-        np.savez(file, format=np.array([{}], dtype=object))
-
-
-def _others(path):
-    with path.open('wb') as file:
-        np.savez(file, x=np.zeros(3))
-
-
 @pytest.mark.parametrize(
     'spoil',
     [
@@ -167,9 +153,9 @@ def _others(path):
         _bytes_changed,
         _unknown_compression,
         _one_array,
-        _pickled,
-        _objects,
-        _others,
+        lambda p: p.write_bytes(pickle.dumps({'format': 1})),
+        lambda p: np.savez(p, format=np.array([{}], dtype=object)),
+        lambda p: np.savez(p, x=np.zeros(3)),
         lambda p: p.write_text(''),
     ],
 )
@@ -225,9 +211,13 @@ def test_a_saved_file_can_be_read_by_others(saved):
 
 
 @pytest.fixture
-def planar(tmp_path):
-    urdf = shutil.copy(arm_path('planar_6r'), tmp_path / 'arm.urdf')
-    return Robot.from_urdf(urdf).chain(*ARM_TIPS['planar_6r'])
+def planar_urdf(tmp_path):
+    return shutil.copy(arm_path('planar_6r'), tmp_path / 'arm.urdf')
+
+
+@pytest.fixture
+def planar(planar_urdf):
+    return Robot.from_urdf(planar_urdf).chain(*ARM_TIPS['planar_6r'])
 
 
 def test_a_table_is_found_beside_the_urdf_and_training_is_repeatable(planar, tmp_path):
@@ -284,11 +274,6 @@ def test_solvers_start_at_the_guess_unless_a_seed_is_given(tmp_path):
     assert learned.iterations < 0.85 * middle.iterations
     seed = chain.mid_range() + 0.1
     np.testing.assert_array_equal(guessing.solve(poses[0], seed).q, solver.solve(poses[0], seed).q)
-
-
-@pytest.fixture
-def planar_urdf(tmp_path):
-    return shutil.copy(arm_path('planar_6r'), tmp_path / 'arm.urdf')
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The program ik_study, and the figure of a robot."""
 
-import builtins
 from contextlib import contextmanager
 import math
 import subprocess
@@ -256,14 +255,7 @@ def test_nothing_is_written_of_a_figure_that_fails(tmp_path):
 
 
 def test_missing_matplotlib_is_named_with_its_extra(monkeypatch):
-    original = builtins.__import__
-
-    def refuse(name, *rest, **named):
-        if name.split('.')[0] == 'matplotlib':
-            raise ImportError(name)
-        return original(name, *rest, **named)
-
-    monkeypatch.setattr(builtins, '__import__', refuse)
+    monkeypatch.setitem(sys.modules, 'matplotlib', None)
     with pytest.raises(MissingExtraError, match=r'ik_service\[plot\]'):
         figures.check_installed()
 

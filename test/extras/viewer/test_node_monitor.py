@@ -13,6 +13,7 @@ pytest.importorskip('visualization_msgs.msg', reason='visualization_msgs is not 
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import Point
 from rcl_interfaces.msg import Parameter, ParameterEvent
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -166,10 +167,7 @@ class Graph:
     def __init__(self, monkeypatch):
         self.now, self.offered, self.asked, self.results, self.connections = 100.0, True, [], [], 0
         monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: self.now))
-        parameters = SimpleNamespace(
-            is_ready=lambda: False,
-            set=self.ask,
-        )
+        parameters = SimpleNamespace(is_ready=lambda: False, set=self.ask)
         node = SimpleNamespace(
             ik=SimpleNamespace(is_offered=lambda: self.offered),
             find_ik_node=lambda: NAME,
@@ -356,41 +354,26 @@ def test_what_the_node_sends_is_what_the_page_shows():
         np.testing.assert_allclose(part.T_link_geometry, T, atol=1e-12)
 
 
-def marker(**fields):
-    made = Marker(ns='objects', id=7, type=Marker.CUBE)
-    made.scale.x = made.scale.y = made.scale.z = made.pose.orientation.w = 1.0
-    for name, value in fields.items():
-        setattr(made, name, value)
+def marker(x=1.0, w=1.0, **fields):
+    made = Marker(**{'ns': 'objects', 'id': 7, 'type': Marker.CUBE, **fields})
+    made.scale.x, made.pose.orientation.w = x, w
+    made.scale.y = made.scale.z = 1.0
     return made
 
 
 def triangles(*numbers):
-    from geometry_msgs.msg import Point
-
     points = [Point(x=number) for number in numbers]
     return marker(type=Marker.TRIANGLE_LIST, points=points)
-
-
-def resized(x):
-    made = marker()
-    made.scale.x = x
-    return made
-
-
-def turned(w):
-    made = marker()
-    made.pose.orientation.w = w
-    return made
 
 
 @pytest.mark.parametrize(
     ('bad', 'complaint'),
     [
         (marker(type=Marker.ARROW), 'marker 7 of objects: type 0 is not known'),
-        (resized(0.0), 'no size'),
-        (resized(math.nan), 'no size'),
-        (turned(0.0), 'zero quaternion'),
-        (turned(math.inf), 'finite'),
+        (marker(x=0.0), 'no size'),
+        (marker(x=math.nan), 'no size'),
+        (marker(w=0.0), 'zero quaternion'),
+        (marker(w=math.inf), 'finite'),
         (triangles(0.0, 1.0), '2 points make no triangles'),
         (triangles(0.0, 1.0, math.nan), 'no triangles'),
         (triangles(), '0 points'),
