@@ -23,17 +23,13 @@ GROUPS = {  # the first two share the torso, the first and the last the left arm
 }
 
 
-def upper_body_solvers():
-    robot = iks.Robot.from_urdf(arm_path('upper_body'))
-    return {name: iks.Solver(robot.chain(*links)) for name, links in GROUPS.items()}
-
-
 PERIOD = 0.01
 
 
 @pytest.fixture(scope='module')
 def solvers():
-    return upper_body_solvers()
+    robot = iks.Robot.from_urdf(arm_path('upper_body'))
+    return {name: iks.Solver(robot.chain(*links)) for name, links in GROUPS.items()}
 
 
 class Union:

@@ -243,14 +243,6 @@ def line(seed=0):
     return FaultyChannel(np.random.default_rng(seed))
 
 
-def test_without_faults_everything_arrives_at_once_and_in_order():
-    wire = line()
-    for number in range(5):
-        wire.send(number, 1.0, 0.0, 0.0)
-    assert wire.receive(1.0) == [0, 1, 2, 3, 4]
-    assert wire.receive(2.0) == []
-
-
 def test_a_share_is_lost_and_the_same_one_every_time():
     def arrivals(seed):
         wire = line(seed)

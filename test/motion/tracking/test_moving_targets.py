@@ -23,8 +23,7 @@ def solvers(solver, ur5e):
 
 @pytest.fixture
 def rig(solver):
-    rig = Rig(solver, READY, velocity_scaling=0.5).measure()
-    return rig
+    return Rig(solver, READY, velocity_scaling=0.5).measure()
 
 
 def follow(rig, solver, way, seconds, rate=50.0, silent_after=np.inf):
