@@ -193,12 +193,14 @@ def test_closer_rows_are_tried_in_the_time_that_a_search_has_left(monkeypatch):
 
 
 @pytest.mark.parametrize('kind', ['chain', 'tree'])
-def test_prepared_kernels_are_recognised(kind):
+def test_prepared_kernels_are_recognised_and_need_no_other_process(kind, monkeypatch):
     chain = arm('panda') if kind == 'chain' else KinematicTree.of_chain(arm('panda'))
     kernels = PathKernels(chain)
     kernels.warm_up()
     assert kernels.compiled
     assert kernels.cached
+    monkeypatch.setattr(compiling, 'ChildProcess', None)
+    compiling.Compiler(pytest.fail).prepare(kernels)
 
 
 def test_the_elimination_is_compiled_for_arms_that_need_it():
@@ -209,14 +211,6 @@ def test_the_elimination_is_compiled_for_arms_that_need_it():
     kernels.warm_up()
     assert kernels.compiled
     assert kernels.cached
-
-
-def test_compiler_takes_them(monkeypatch):
-    """What is prepared needs no other process."""
-    kernels = PathKernels(arm('ur5e'))
-    kernels.warm_up()
-    monkeypatch.setattr(compiling, 'ChildProcess', None)
-    compiling.Compiler(pytest.fail).prepare(kernels)
 
 
 PROGRAM = """

@@ -115,16 +115,16 @@ def test_wrong_fields_are_named(changes, message):
     assert error.value.field == next(iter(changes))
 
 
-WRONG = [
-    ({}, '^variants: has to map accelerated, classical'),
-    ({'accelerated': {}, 'slow': {}}, '^variants: has to map accelerated, classical'),
-    ({'accelerated': {}, 'classical': 3}, '^variants: change max_iterations, .* not 3'),
-    ({'accelerated': {}, 'classical': {'name': 'a'}}, '^variants: change max_iterations, '),
-    ({'accelerated': {}, 'classical': {'patience': 0}}, '^patience: has to be a whole number'),
-]
-
-
-@pytest.mark.parametrize(('variants', 'message'), WRONG)
+@pytest.mark.parametrize(
+    ('variants', 'message'),
+    [
+        ({}, '^variants: has to map accelerated, classical'),
+        ({'accelerated': {}, 'slow': {}}, '^variants: has to map accelerated, classical'),
+        ({'accelerated': {}, 'classical': 3}, '^variants: change max_iterations, .* not 3'),
+        ({'accelerated': {}, 'classical': {'name': 'a'}}, '^variants: change max_iterations, '),
+        ({'accelerated': {}, 'classical': {'patience': 0}}, '^patience: has to be a whole number'),
+    ],
+)
 def test_wrong_variants_are_named(variants, message):
     with pytest.raises(SolverSpecError, match=message):
         spec(uses={'variant'}, variants=variants)
