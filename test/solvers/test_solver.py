@@ -162,32 +162,28 @@ def test_other_threads_run_while_a_solve_does():
     assert any(turns_beside_a_solve() > 3 for _ in range(10))
 
 
-@pytest.mark.parametrize(
-    'target',
-    [
-        np.zeros((4, 4)), np.eye(3), np.eye(4)[:3], transform(p=(0.0, math.nan, 0.0)),
-        transform(p=(0.0, math.inf, 0.0)),
-        np.diag([1.0, 1.0, -1.0, 1.0]), 2 * np.eye(4), 'pose', None, [[1, 2], [3]],
-        np.full((4, 4), None), np.eye(5), np.eye(4)[None], np.zeros((0, 4)), np.eye(4)[0],
-    ],
+TARGETS = (
+    np.zeros((4, 4)), np.eye(3), np.eye(4)[:3], transform(p=(0.0, math.nan, 0.0)),
+    transform(p=(0.0, math.inf, 0.0)),
+    np.diag([1.0, 1.0, -1.0, 1.0]), 2 * np.eye(4), 'pose', None, [[1, 2], [3]],
+    np.full((4, 4), None), np.eye(5), np.eye(4)[None], np.zeros((0, 4)), np.eye(4)[0],
 )  # fmt: skip
-def test_targets_that_are_no_poses_are_refused(target):
-    with pytest.raises(ArgumentError, match=r'^target: ') as error:
-        iks.solve_ik(arm_of('panda'), target)
-    assert error.value.argument == 'target'
+SEEDS = (
+    np.zeros(6), np.zeros((7, 1)), 0.0, [0, 0, 0, math.nan, 0, 0, 0], [math.inf] * 7,
+    'home', ['a'] * 7, [[0.0], [0.0, 1.0]], [None] * 7, np.zeros(8), np.zeros(0),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    'seed',
-    [
-        np.zeros(6), np.zeros((7, 1)), 0.0, [0, 0, 0, math.nan, 0, 0, 0], [math.inf] * 7,
-        'home', ['a'] * 7, [[0.0], [0.0, 1.0]], [None] * 7, np.zeros(8), np.zeros(0),
-    ],
-)  # fmt: skip
-def test_seeds_that_are_no_joint_vectors_are_refused(panda, seed):
-    with pytest.raises(ArgumentError, match=r'^seed: ') as error:
-        iks.solve_ik(panda, panda.forward(panda.mid_range()), seed)
-    assert error.value.argument == 'seed'
+    ('name', 'value'), [*(('target', T) for T in TARGETS), *(('seed', q) for q in SEEDS)]
+)
+def test_targets_that_are_no_poses_and_seeds_that_are_no_joint_vectors_are_refused(
+    panda, name, value
+):
+    arguments = {'target': panda.forward(panda.mid_range()), name: value}
+    with pytest.raises(ArgumentError, match=f'^{name}: ') as error:
+        iks.solve_ik(panda, **arguments)
+    assert error.value.argument == name
 
 
 @pytest.mark.parametrize('timeout', [0.0, -1.0, math.nan, math.inf, '1', 1e300])
