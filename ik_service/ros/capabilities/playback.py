@@ -36,8 +36,8 @@ from ik_service.ros.capabilities.trajectory_goals import (
     RequestedTolerances,
     TrajectoryRequest,
 )
-from ik_service.ros.common.conversions import trajectory_point
 from ik_service.ros.common.motion_clock import MotionClock
+from ik_service.ros.motion.command_channels import trajectory_point
 from ik_service.ros.motion.follower_interface import FollowerInterface
 from ik_service.ros.motion.followers import Followers
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import array
-from collections.abc import Sequence
 import math
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform
 from moveit_msgs.msg import RobotState
 import numpy as np
-from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.arm.arm import Arm
 from ik_service.common.quaternions import (
@@ -77,18 +75,4 @@ def write_solution(solution: RobotState, arm: Arm, posture: np.ndarray, stamp: T
     joints.header.frame_id = arm.root_link
     joints.header.stamp = stamp
     joints.name = list(arm.postures.names)
-    joints.position = number_array(posture)
-
-
-def number_array(values: np.ndarray | Sequence[float]) -> array.array:
-    """Return numbers as messages hold them."""
-    return array.array('d', np.ascontiguousarray(values, dtype=np.float64).tobytes())
-
-
-def trajectory_point(nanoseconds: int, *motion: np.ndarray) -> JointTrajectoryPoint:
-    """Return a point with positions (n,), and with velocities and accelerations if given."""
-    point = JointTrajectoryPoint()
-    for field, values in zip(('positions', 'velocities', 'accelerations'), motion, strict=False):
-        setattr(point, field, number_array(values))
-    point.time_from_start.sec, point.time_from_start.nanosec = divmod(nanoseconds, 10**9)
-    return point
+    joints.position = array.array('d', posture.tobytes())

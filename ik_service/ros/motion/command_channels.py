@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+import array
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import itertools
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.kinematics.joint_space import JointSpace, own_bounds
@@ -20,7 +22,6 @@ from ik_service.motion.command.gate import CommandedJoints, VelocityGate
 from ik_service.motion.command.velocity_command import VelocityCommand
 from ik_service.motion.state.joint_state_tracker import noise_of, stands_by
 from ik_service.motion.target_follower import TargetFollower
-from ik_service.ros.common.conversions import number_array
 from ik_service.ros.common.motion_clock import MotionClock
 
 
@@ -44,6 +45,20 @@ def joint_command(
 def multi_array(values: np.ndarray) -> Float64MultiArray:
     """Return positions or velocities (m,) as a ``std_msgs/Float64MultiArray``."""
     return Float64MultiArray(data=number_array(values))
+
+
+def number_array(values: np.ndarray | Sequence[float]) -> array.array:
+    """Return numbers as messages hold them."""
+    return array.array('d', np.ascontiguousarray(values, dtype=np.float64).tobytes())
+
+
+def trajectory_point(nanoseconds: int, *motion: np.ndarray) -> JointTrajectoryPoint:
+    """Return a point with positions (n,), and with velocities and accelerations if given."""
+    point = JointTrajectoryPoint()
+    for field, values in zip(('positions', 'velocities', 'accelerations'), motion, strict=False):
+        setattr(point, field, number_array(values))
+    point.time_from_start.sec, point.time_from_start.nanosec = divmod(nanoseconds, 10**9)
+    return point
 
 
 _numbers = itertools.count()

@@ -21,9 +21,8 @@ from ik_service.motion.command.windowed_joints import BLENDED_HISTORY, WindowedJ
 from ik_service.motion.settings import FollowerSettings
 from ik_service.motion.target_follower import TargetFollower
 from ik_service.paths.trajectory import joint_trajectory as motion
-from ik_service.ros.common.conversions import trajectory_point
 from ik_service.ros.common.publishers import full_name, UNKNOWN
-from ik_service.ros.motion.command_channels import CommandChannel, CommandedGroup
+from ik_service.ros.motion.command_channels import CommandChannel, CommandedGroup, trajectory_point
 
 _REPLACES = 'allow_trajectory_replacement'
 """Parameter of controllers that do not replace a trajectory at once, since 6.8."""

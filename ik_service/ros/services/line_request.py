@@ -18,8 +18,9 @@ from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.cartesian_path import CartesianPath, JumpThresholds, LEAST_ROWS, MOST_POSES
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.ros.common.conversions import matrix_from_pose, trajectory_point
+from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode, invalid_goal, invalid_link, RequestError
+from ik_service.ros.motion.command_channels import trajectory_point
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.goals import group_of, Held
 

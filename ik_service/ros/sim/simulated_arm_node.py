@@ -33,9 +33,9 @@ from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.robot import Robot
 from ik_service.ros.capabilities.trajectory_goals import trajectory_from
 from ik_service.ros.common.actions import DeferredActionServer, NodeOptions, NodeWithActions
-from ik_service.ros.common.conversions import number_array
 from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
 from ik_service.ros.common.runtime import know_callers
+from ik_service.ros.motion.command_channels import number_array
 from ik_service.ros.parameters.parameter_declaration import (
     after_fields,
     declare_parameters,
