@@ -8,6 +8,8 @@ from support.chains import REPOSITORY
 from support.ros.messages import fill
 import yaml
 
+import ik_service
+
 NUMBER = re.compile(r'\d+(\.\d+)?(e[-+]\d+)?')
 LONGEST = 120  # lines of the README
 
@@ -42,8 +44,11 @@ def test_the_readme_is_short():
     ],
 )
 def test_the_python_example_prints_what_the_page_says(page, mark, monkeypatch, capsys):
+    program = block(page, mark)
+    # Nothing that is there only because another test has imported it.
+    assert {*re.findall(r'\biks\.(\w+)', program)} <= {*ik_service.__all__}
     monkeypatch.chdir(REPOSITORY)
-    exec(block(page, mark), {})
+    exec(program, {})
     printed = capsys.readouterr().out.splitlines()
     shown = block(page, f'{mark} output').splitlines()
     assert printed[0] == shown[0]
