@@ -212,22 +212,9 @@ UR5E_DH = (
     (0.0, 0.0997, -pi / 2, 1.3),
     (0.0, 0.0996, 0.0, 0.365),
 )
-JOINTS = (
-    'shoulder_pan_joint',
-    'shoulder_lift_joint',
-    'elbow_joint',
-    'wrist_1_joint',
-    'wrist_2_joint',
-    'wrist_3_joint',
-)
-MOVING_LINKS = (
-    'shoulder_link',
-    'upper_arm_link',
-    'forearm_link',
-    'wrist_1_link',
-    'wrist_2_link',
-    'wrist_3_link',
-)
+WRISTS = ('wrist_1', 'wrist_2', 'wrist_3')
+JOINTS = tuple(f'{name}_joint' for name in ('shoulder_pan', 'shoulder_lift', 'elbow', *WRISTS))
+MOVING_LINKS = tuple(f'{name}_link' for name in ('shoulder', 'upper_arm', 'forearm', *WRISTS))
 
 
 def ur5e_tool_by_dh(q):
