@@ -97,6 +97,13 @@ def check_kind(value: object, kind: type, argument: str) -> None:
         raise ArgumentError(argument, f'has to be a {kind.__name__}, not {safe_repr(value)}')
 
 
+def truth_value(value: object, argument: str) -> bool:
+    """Return True or False, of Python or of NumPy; raises ArgumentError for all else."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(argument, f'has to be True or False, not {safe_repr(value)}')
+    return bool(value)
+
+
 def real_array(values: ArrayLike, argument: str) -> np.ndarray:
     """
     Return numbers as a contiguous array of floats, a copy; NaN and infinity may be among them.

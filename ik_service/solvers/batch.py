@@ -15,7 +15,7 @@ from numba.core.errors import NumbaError
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.arguments import real_array, whole_number
+from ik_service.common.arguments import real_array, truth_value, whole_number
 from ik_service.common.quoting import safe_repr
 from ik_service.common.threads import core_count
 from ik_service.exceptions import ArgumentError, BatchInterruptedError, OptionError
@@ -306,8 +306,7 @@ def check_course(progress: object, threads: object, chained: object) -> None:
         raise ArgumentError('progress', f'has to be a function, not {safe_repr(progress)}')
     if threads is not None:
         whole_number(threads, 'threads', most=_MOST_THREADS)
-    if not isinstance(chained, (bool, np.bool_)):
-        raise ArgumentError('chained', f'has to be True or False, not {safe_repr(chained)}')
+    truth_value(chained, 'chained')
 
 
 def _checked_seeds(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 import math
+from numbers import Real
 
 import numpy as np
 
 from ik_service.common.quaternions import rotation_from_quaternion_xyzw
+from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.link_poses import tip_poses
@@ -85,6 +87,12 @@ def turn_within_limits(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
     return lower, np.where(np.isfinite(upper), upper, lower + turn)
 
 
+def check_spacing(spacing: float) -> None:
+    """Refuse a spacing [m] that is no positive length; raises ArgumentError."""
+    if not (isinstance(spacing, Real) and 0.0 < spacing < math.inf):
+        raise ArgumentError('spacing', f'has to be a length above 0 [m], not {safe_repr(spacing)}')
+
+
 def cubic_axes(chain: KinematicChain, spacing: float) -> tuple[np.ndarray, ...]:
     """
     Return the coordinates of a grid of cubes around all that an arm can reach.
@@ -97,12 +105,7 @@ def cubic_axes(chain: KinematicChain, spacing: float) -> tuple[np.ndarray, ...]:
         than :data:`MOST_POSITIONS`.
     :raises ChainError: the arm reaches endlessly far.
     """
-    try:
-        positive = 0.0 < spacing < math.inf
-    except TypeError:
-        positive = False
-    if not positive:
-        raise ArgumentError('spacing', f'has to be a length above 0 [m], not {spacing!r}')
+    check_spacing(spacing)
     low, high = reach_box(chain)
     first, last = np.floor(low / spacing), np.ceil(high / spacing)
     counts = _counts(low, high, spacing)

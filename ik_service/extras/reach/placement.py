@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 import math
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.arguments import check_kind, single_number, whole_number
-from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.capability import CapabilityMap
+from ik_service.extras.reach.grid import check_spacing
 from ik_service.extras.reach.inverse_map import BaseScores, InverseMap
 from ik_service.extras.reach.place_task import PlaceTask, read_arm, solved_scores
 from ik_service.extras.reach.region import around, MOST_PLACES, Region
@@ -329,8 +328,8 @@ def search_places(
     check_kind(region, Region, 'region')
     if spacing is None:
         spacing = region.spacing_for(candidates, len(region.headings(headings)))
-    elif not (isinstance(spacing, Real) and 0.0 < spacing < np.inf):
-        raise ArgumentError('spacing', f'has to be a length above 0 [m], not {safe_repr(spacing)}')
+    else:
+        check_spacing(spacing)
     places = region.grid(spacing, headings)
     task = PlaceTask(arm, region, transforms, threads)
     return _search(task, places, spacing, headings, best, progress)

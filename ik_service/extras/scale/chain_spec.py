@@ -12,8 +12,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from ik_service.common.arguments import truth_value
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.model.description import checked_folders
@@ -66,12 +65,8 @@ class ChainSpec:
                 raise ArgumentError(name, f'has to be text, not {safe_repr(value)}{hint}')
         if not isinstance(self.options, IkOptions):
             raise ArgumentError('options', f'have to be IkOptions, not {safe_repr(self.options)}')
-        if not isinstance(self.collisions, (bool, np.bool_)):
-            raise ArgumentError(
-                'collisions', f'has to be True or False, not {safe_repr(self.collisions)}'
-            )
         # As types of Python, so that equal specifications have the same digest.
-        object.__setattr__(self, 'collisions', bool(self.collisions))
+        object.__setattr__(self, 'collisions', truth_value(self.collisions, 'collisions'))
         object.__setattr__(self, 'locked', _positions(self.locked))
         folders = tuple(map(str, checked_folders(self.package_dirs)))
         object.__setattr__(self, 'package_dirs', folders)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sensor_msgs.msg import JointState
 
-from ik_service.common.arguments import real_array
+from ik_service.common.arguments import real_array, truth_value
 from ik_service.common.quaternions import quaternions_xyzw_from_rotations
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, IkServiceError
@@ -96,10 +96,7 @@ class Question:
         """
         for name, value in (('frame', frame), ('group', group), ('link', link)):
             _check_text(value, name)
-        if not isinstance(avoid_collisions, (bool, np.bool_)):  # messages take others for False
-            raise ArgumentError(
-                'avoid_collisions', f'has to be True or False, not {safe_repr(avoid_collisions)}'
-            )
+        truth_value(avoid_collisions, 'avoid_collisions')  # messages take others for False
         if isinstance(poses, (list, tuple)) and all(isinstance(p, PoseStamped) for p in poses):
             rows, frames = _from_messages(poses), [p.header.frame_id or frame for p in poses]
         else:

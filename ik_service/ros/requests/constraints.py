@@ -81,7 +81,7 @@ def checked_constraints(
     constraints: Sequence[JointConstraint], robot: RobotModel
 ) -> list[tuple[float, float]]:
     """Return the lowest and highest positions that constraints allow; raises RequestError."""
-    _check_count('joint_constraints', constraints, _MOST_OF_JOINTS)
+    check_count('joint_constraints', constraints, _MOST_OF_JOINTS)
     return [
         _interval(constraint, robot, f'joint_constraints[{number}]')
         for number, constraint in enumerate(constraints)
@@ -187,12 +187,13 @@ def moved_bounds(
 
 def _numbered(constraints: Constraints, kind: str) -> Iterator[tuple[str, PositionConstraint]]:
     messages = getattr(constraints, kind)
-    _check_count(kind, messages, _MOST)
+    check_count(kind, messages, _MOST)
     for number, message in enumerate(messages):
         yield f'{kind}[{number}]', message
 
 
-def _check_count(field: str, messages: Sequence[object], most: int) -> None:
+def check_count(field: str, messages: Sequence[object], most: int) -> None:
+    """Refuse a field with more messages than are looked at; raises RequestError."""
     if len(messages) > most:
         raise invalid_goal(
             f'{field} has {len(messages)} elements, more than the {most} that are looked at'

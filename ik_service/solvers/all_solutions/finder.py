@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.quoting import safe_repr
+from ik_service.common.arguments import truth_value
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.all_solutions.closed_forms import GENERAL
@@ -114,8 +114,7 @@ def list_solutions(
     check_kinds(chain, options)
     if not isinstance(chain, KinematicChain):
         raise ArgumentError('chain', 'has to be a KinematicChain: of a tree there is no such list')
-    if not isinstance(turns, (bool, np.bool_)):
-        raise ArgumentError('turns', f'has to be True or False, not {safe_repr(turns)}')
+    truth_value(turns, 'turns')
     try:
         finder = _prepared(chain, options, resolution, max_solutions)
     except TypeError:  # from unhashable arguments, among others

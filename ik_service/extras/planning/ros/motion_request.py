@@ -29,7 +29,12 @@ from ik_service.ros.common.errors import (
     RequestError,
     UnmetConstraintError,
 )
-from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
+from ik_service.ros.requests.constraints import (
+    bounds_of,
+    check_count,
+    constrained_chain,
+    moved_bounds,
+)
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.goals import group_of
 from ik_service.ros.requests.service_handler import resolver_of, start_notes, start_posture
@@ -165,11 +170,7 @@ def _check_fields(request: MotionPlanRequest) -> None:
             raise invalid_goal(f'{name} is {value}; it has to be 0, for the default, or above')
     if not request.goal_constraints:
         raise invalid_goal('goal_constraints are none; there has to be one goal at least')
-    if len(request.goal_constraints) > MOST_GOALS:
-        raise invalid_goal(
-            f'goal_constraints has {len(request.goal_constraints)} elements, more than the '
-            f'{MOST_GOALS} that are looked at'
-        )
+    check_count('goal_constraints', request.goal_constraints, MOST_GOALS)
     for name in ('trajectory_constraints', 'reference_trajectories'):
         given = getattr(request, name)
         if len(given.constraints if name == 'trajectory_constraints' else given):
