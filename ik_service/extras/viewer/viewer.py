@@ -36,7 +36,7 @@ from ik_service.extras.viewer.scene.robot_view import (
     RobotView,
     select_robot,
 )
-from ik_service.extras.viewer.scene.scene import add_ground, widen
+from ik_service.extras.viewer.scene.scene import add_ground
 from ik_service.extras.viewer.teleop import HandForm, PARAMETERS, ServoLink, Teleop
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode
@@ -105,8 +105,7 @@ class Viewer:
         self._subscribe()
 
         @server.on_client_connect
-        async def _(client: viser.ClientHandle) -> None:
-            widen(client.camera)
+        async def _(_client: viser.ClientHandle) -> None:
             tasks.post(self._paths.hide_preview)
 
         @server.on_client_disconnect

@@ -1,8 +1,6 @@
 """What is drawn of a robot: mesh files, visuals and collision shapes, and their models."""
 
 from dataclasses import replace
-import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -36,7 +34,6 @@ from ik_service.extras.viewer.scene.scene import (
     GHOST,
     RobotScene,
     TipTrail,
-    widen,
     WorldModel,
 )
 
@@ -432,13 +429,6 @@ def test_the_camera_sees_arms_of_any_size_wherever_they_stand(server, size, base
     seen = project(points, eye, look_at, camera.fov, (500, 500))
     assert ((seen > 0.0) & (seen < 500.0)).all()
     assert np.linalg.norm(seen[1] - seen[0]) > 100.0
-    for window in ((375, 700), (500, 500), (1600, 900)):
-        page = SimpleNamespace(image_width=window[0], image_height=window[1])
-        widen(page)
-        around = np.array([[math.cos(a), math.sin(a), 0.0] for a in np.linspace(0.0, 6.0, 20)])
-        outstretched = project(first_joint + size * around, eye, look_at, page.fov, window)
-        assert ((outstretched > 0.0) & (outstretched < window)).all()
-        assert page.fov == camera.fov or window[0] < 1.2 * window[1]
     assert camera.near < np.linalg.norm(points - eye, axis=1).min() / 10.0
     assert camera.far > np.linalg.norm(points - eye, axis=1).max() * 10.0
     ground = server.scene.get_handle_by_name('/ground')

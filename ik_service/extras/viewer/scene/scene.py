@@ -247,7 +247,6 @@ _VIEW_DIRECTION = np.array([0.80, -0.95, 0.42])  # from the arm to the camera
 _DISTANCE = 3.0  # of the camera, as a multiple of the reach: the gizmo at full reach is seen
 
 FIELD_OF_VIEW = 0.62  # vertical field of view of the camera [rad]
-_LEAST_ASPECT = 1.2  # width of the window by its height below which the field of view is wider
 
 
 class RobotScene:
@@ -380,20 +379,11 @@ def camera_placement(size: float, first_joint: np.ndarray) -> tuple[np.ndarray, 
     return look_at, look_at + _DISTANCE * size * direction
 
 
-def widen(camera: viser.CameraHandle) -> None:
-    """Let a page see the outstretched arm in a narrow window, too."""
-    narrow = max(1.0, _LEAST_ASPECT * camera.image_height / max(camera.image_width, 1))
-    camera.fov = 2.0 * math.atan(narrow * math.tan(0.5 * FIELD_OF_VIEW))
-
-
 def _frame_camera(server: viser.ViserServer, size: float, first_joint: np.ndarray) -> None:
     """Look at the arm, in pages that are open and in later ones."""
     look_at, position = camera_placement(size, first_joint)
     cameras: list[Any] = [server.initial_camera]  # alike, but of two classes
-    cameras[0].fov = FIELD_OF_VIEW
-    for client in server.get_clients().values():
-        widen(client.camera)
-        cameras.append(client.camera)
+    cameras += [client.camera for client in server.get_clients().values()]
     for camera in cameras:
-        camera.near, camera.far = 0.01 * size, 1e3 * size
+        camera.near, camera.far, camera.fov = 0.01 * size, 1e3 * size, FIELD_OF_VIEW
         camera.position, camera.look_at = position, look_at
