@@ -24,7 +24,8 @@ def shorten(name: str, longest: int, among: Iterable[str] = ()) -> str:
     """
     if len(name) <= longest:
         return name
-    begin, end = name[: (longest - 1) // 2], name[(longest - 1) // 2 + 1 - longest :]
+    half = (longest - 1) // 2
+    begin, end = name[:half], name[half + 1 - longest :]
     alike = [other for other in among if other.startswith(begin) and other.endswith(end)]
     columns = enumerate(zip(name, *alike, strict=False))
     first = next((i for i, letters in columns if len({*letters}) > 1), None)

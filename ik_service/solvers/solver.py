@@ -147,12 +147,12 @@ class Solver(KernelUser):
         if not (isinstance(chain, JointSpace) and isinstance(self.options, IkOptions)):
             check_kinds(chain, self.options)
         spec = solver_spec(solver)
-        self._spec = spec = spec.of_variant(self.options) if spec.variants else spec
         self._tree: TreeTargets | None = None
         self._allocate: Callable = allocate
         self.views: Callable = views
         if isinstance(chain, KinematicTree):
             self._prepare_tree(chain, spec, guess)
+        self._spec = spec = spec.of_variant(self.options) if spec.variants else spec
         spec.check_options(self.options)
         self._strategy = spec.strategy(self.options)
         self.guess = guess
@@ -181,11 +181,11 @@ class Solver(KernelUser):
     def _prepare_tree(self, tree: KinematicTree, spec: SolverSpec, guess: object) -> None:
         """Take the parts for trees, which are imported when there is one."""
         from ik_service.solvers.loop.tree.problem import allocate_tree, tree_views
-        from ik_service.solvers.tree_targets import spec_for_tree, TreeTargets
+        from ik_service.solvers.tree_targets import check_tree_solver, TreeTargets
 
         if guess is not None:
             raise ArgumentError('guess', 'has to be None for several tips or tolerances')
-        self._spec = spec_for_tree(spec, self.options, tree)
+        check_tree_solver(spec, self.options)
         self._tree = TreeTargets(tree)
         self._allocate, self.views = allocate_tree, tree_views
 
@@ -418,7 +418,8 @@ class Solver(KernelUser):
         settings.largest_cost[0] = _LARGEST_COST * max(1.0, *settings.weights**2)
         settings.progress[0] = spec.progress
         settings.max_iterations[0] = options.max_iterations or spec.max_iterations
-        settings.max_searches[0] = options.max_searches or spec.max_searches
+        more = 1 if self._tree is None else self._tree.relative_searches(work)
+        settings.max_searches[0] = options.max_searches or more * spec.max_searches
         settings.most_steps[0] = _ANY_STEPS
         if options.max_iterations is not None:
             most = options.max_iterations * int(settings.max_searches[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,18 @@ import numpy as np
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.kinematics.pose_error import check_transform, check_transforms
-from ik_service.kinematics.tree import groups_of, KinematicTree, Tip
+from ik_service.kinematics.tree import KinematicTree, Tip
+from ik_service.solvers.loop.tree.problem import SIZE
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_names, solver_spec, SolverSpec
 from ik_service.solvers.task import BatchTargets, BLOCK_ROWS, Target, Task
 
 _FLOAT = np.dtype(np.float64)
+_SEARCHES_PER_TIP = 2
+"""
+Searches for each of several tips on common joints, relative to those for one tip: a restart that
+helps one of them often loses another.
+"""
 
 
 class TreeTargets:
@@ -24,6 +29,12 @@ class TreeTargets:
 
     def __init__(self, tree: KinematicTree) -> None:
         self._tips = tree.tips
+
+    @staticmethod
+    def relative_searches(work: Any) -> int:  # noqa: ANN401 - a TreeWorkspace
+        """Return how many times as many searches there are as for one tip."""
+        tips = int(work.groups[:, SIZE].max())
+        return _SEARCHES_PER_TIP * tips if tips > 1 else 1
 
     def packed(self, targets: Target) -> np.ndarray:
         """
@@ -122,14 +133,9 @@ def _argument(tip: Tip) -> str:
     return f'target of {safe_repr(tip)}'
 
 
-# Searches for each of several tips on common joints, relative to those for one tip: a restart
-# that helps one of them often loses another.
-_SEARCHES_PER_TIP = 2
-
-
-def spec_for_tree(spec: SolverSpec, options: IkOptions, tree: KinematicTree) -> SolverSpec:
+def check_tree_solver(spec: SolverSpec, options: IkOptions) -> None:
     """
-    Return the specification of a method for a tree: more tips on common joints, more searches.
+    Check that a method solves trees, and that no option is given that is for chains.
 
     :param spec: the method.
     :raises OptionError: naming the methods that do, or the option.
@@ -144,6 +150,3 @@ def spec_for_tree(spec: SolverSpec, options: IkOptions, tree: KinematicTree) -> 
         raise OptionError('seed_source', 'is not for several tips or tolerances; give a seed')
     if options.objective is not None:
         raise OptionError('objective', 'is not for several tips or tolerances')
-    tips = int(np.bincount(groups_of(tree.arrays.moves != 0.0)).max())
-    more = _SEARCHES_PER_TIP * tips if tips > 1 else 1
-    return replace(spec, max_searches=more * spec.max_searches)

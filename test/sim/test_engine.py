@@ -45,6 +45,25 @@ def test_keeps_the_limits_however_fast_a_target_is_said_to_move():
         assert np.abs(engine.position).max() <= 1.0
 
 
+def test_a_blocked_joint_stays_until_it_is_free_again():
+    engine = FirstOrderEngine(np.zeros(2), limits(), 0.0)
+    engine.block(np.array([True, False]))
+    engine.step(np.ones(2), STILL, 0.1)
+    assert engine.position.tolist() == [0.0, 0.2]
+    assert engine.velocity[0] == 0.0
+    engine.block(np.array([False, False]))
+    engine.step(np.ones(2), STILL, 0.1)
+    assert engine.position == pytest.approx([0.2, 0.4])
+
+
+def test_reset_puts_it_at_rest():
+    engine = FirstOrderEngine(np.zeros(2), limits(), 0.1)
+    engine.step(np.ones(2), STILL, 0.1)
+    engine.reset(np.array([0.3, -0.3]))
+    assert engine.position.tolist() == [0.3, -0.3]
+    assert not engine.velocity.any()
+
+
 @pytest.mark.parametrize('time_constant', [-0.1, float('nan'), float('inf')])
 def test_refuses_an_invalid_time_constant(time_constant):
     with pytest.raises(ArgumentError, match='time_constant'):

@@ -69,7 +69,7 @@ class MotionCheck:
 
     def violates(self, q: np.ndarray) -> bool:
         """Return whether q (n,) breaks a constraint."""
-        return bool(self._broken(q[None])[0])
+        return any(bool(test.violated(q[None])[0]) for test in self._constraints)
 
     def unmet(self, q: np.ndarray) -> str:
         """Return in words that a constraint does not hold at q (n,); empty where none is named."""
@@ -100,7 +100,7 @@ class MotionCheck:
     def rows_are_free(self, rows: np.ndarray) -> bool:
         """Return whether joint vectors (N, n) are all allowed."""
         self.checks += len(rows)
-        if self._broken(rows).any():
+        if any(test.violated(rows).any() for test in self._constraints):
             return False
         return self._collisions is None or not np.asarray(self._collisions.colliding(rows)).any()
 

@@ -289,8 +289,7 @@ def search_places(
     Places are ranked by the share of the poses that they reach, then by the least quality of a
     posture at a pose that is reached, see
     :meth:`~ik_service.extras.reach.postures.PostureMeasure.quality`, then by how close to the
-    poses they come. The answer is the same at
-    every call.
+    poses they come. The answer is the same at every call.
 
     :param source: the arm, or a map of it.
     :param poses: (K, 4, 4) T_world_tip.

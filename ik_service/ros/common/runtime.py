@@ -203,11 +203,11 @@ def name_fault(error: Exception) -> str:
     return str(error).splitlines()[0].partition(', at /')[0].rstrip(':')
 
 
-def begin_ros(args: list[str] | None = None, context: Context | None = None) -> None:
+def begin_ros(words: list[str], context: Context | None = None) -> None:
     """
     Initialise ROS; signals stay as they are.
 
-    :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
+    :param words: the command line after the program's name.
     :param context: what is initialised; ``None`` for the default.
     :raises ArgumentError: ROS cannot read the command line, or a file that it names; or there is
         something else on it; or ``ROS_DOMAIN_ID`` is no domain; or logs cannot be written.
@@ -216,13 +216,12 @@ def begin_ros(args: list[str] | None = None, context: Context | None = None) -> 
     from rclpy.signals import SignalHandlerOptions
     from rclpy.utilities import remove_ros_args
 
-    words = sys.argv[1:] if args is None else args
     check_domain()
     try:
         others = remove_ros_args(words)
         if not others:
             no_handlers = SignalHandlerOptions.NO
-            rclpy.init(args=args, context=context, signal_handler_options=no_handlers)
+            rclpy.init(args=words, context=context, signal_handler_options=no_handlers)
     except Exception as error:  # the classes for it are private to rclpy
         if _security_enabled():
             raise IkServiceError(_refused(error)) from error
@@ -237,12 +236,13 @@ def begin_ros(args: list[str] | None = None, context: Context | None = None) -> 
 
 @contextmanager
 def ros(args: list[str] | None = None) -> Iterator[None]:
-    """Initialise ROS for the time of a ``with`` block; see :func:`begin_ros`."""
+    """Initialise ROS for a ``with`` block; see :func:`begin_ros`; None stands for ``sys.argv``."""
     import rclpy
 
-    begin_ros(args)
+    words = sys.argv[1:] if args is None else args
+    begin_ros(words)
     try:
-        if '--params-file' in (words := sys.argv[1:] if args is None else args):
+        if '--params-file' in words:
             from ik_service.common.shared_parameters import fault_of_files
 
             if fault := fault_of_files(words):

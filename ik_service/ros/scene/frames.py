@@ -75,12 +75,12 @@ class Frames:
             if T.shape != (4, 4) or not np.isfinite(T).all():
                 raise ArgumentError('T_parent_frame', 'has to be a finite (4, 4) matrix')
             T.setflags(write=False)
-            frame = at, T
-            while at in frames and at != name:
-                at = frames[at][0]
-            if at == name:
+            above = at
+            while above in frames and above != name:
+                above = frames[above][0]
+            if above == name:
                 raise ArgumentError('parent', f'frame {quote(name)} would lie above itself')
-            frames[name] = frame
+            frames[name] = at, T
 
     def foot(self, arm: Arm, frame: str) -> tuple[str, np.ndarray]:
         """
