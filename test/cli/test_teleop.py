@@ -156,6 +156,9 @@ class Terminal:
         return self.process.returncode, termios.tcgetattr(self.slave) == self.before
 
     def close(self):
+        self.process.terminate()  # killed, it can crash the client: a fault of Fast DDS 2.14
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(START_TIMEOUT)
         self.process.kill()
         self.process.wait()
         os.close(self.master)
