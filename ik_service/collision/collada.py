@@ -46,7 +46,7 @@ def read_collada(data: bytes) -> Iterator[Faces]:
         for geometry in root.iter('geometry')
         for mesh in geometry.iterfind('mesh')
     }
-    for T, instance in _shown(root):
+    for T, instance in [*_shown(root)]:  # of a node in itself none is read
         for primitive in _named(instance, 'url', meshes):
             faces = _faces(primitive) if primitive.tag in _SHAPES else ()
             if len(faces):

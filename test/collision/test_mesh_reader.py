@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ik_service.collision import collada as collada_reader
 from ik_service.collision.mesh_reader import MeshReader
 from ik_service.model.geometry.link_geometry import MeshFile
 from ik_service.model.geometry.mesh_files import MeshError
@@ -140,7 +141,6 @@ REFUSED = [
     ('dae', collada(f'<node><translate>nan 0 0</translate>{SHOWN}</node>'), '3 finite numbers'),
     ('obj', f'v 1{"1" * 1_000_000}e\n', "'v 111.* cannot"),  # and at once
     ('obj', f'{CORNERS}v 0x1 0 0\nf 1 2 3\n', "'v 0x1 0 0' cannot"),
-    ('dae', collada(f'<node id="n">{SHOWN}<instance_node url="#n"/></node>'), 'one in itself'),
     ('dae', collada().replace('<scene>', '<!-- ').replace('</scene>', '-->'), 'no scene'),
 ]
 
@@ -149,6 +149,12 @@ REFUSED = [
 def test_what_would_be_read_in_part_is_refused(tmp_path, suffix, content, reason):
     with pytest.raises(MeshError, match=reason):
         read(tmp_path, suffix, content)
+
+
+def test_a_node_in_itself_is_refused_before_it_is_read_again_and_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(collada_reader, '_faces', None)
+    with pytest.raises(MeshError, match='one in itself'):
+        read(tmp_path, 'dae', collada(f'<node id="n">{SHOWN}<instance_node url="#n"/></node>'))
 
 
 def _turned(x, y, generator):

@@ -202,7 +202,7 @@ def test_the_joints_and_not_the_time_of_a_controller_tell_what_is_ahead(bench, p
     try:
         mover = Mover(bench)
         go_to(mover, LEFT, 0.1)
-        slowly = {'max_velocity_scaling_factor': 0.2}
+        slowly = {'max_velocity_scaling_factor': 0.4}
         goal = sent_until(
             lambda: controller.q[0] < -0.1, lambda: mover.move(joint_goal(RIGHT), **slowly)
         )
@@ -215,7 +215,10 @@ def test_the_joints_and_not_the_time_of_a_controller_tell_what_is_ahead(bench, p
             lambda: controller.q[0] > -0.65, lambda: mover.move(joint_goal(LEFT), **slowly)
         )
         mover.objects.publish(POST)
-        ended(goal, 'aborted', CHANGED)
+        result = ended(goal, 'aborted', CHANGED)
+        passed = result.executed_trajectory.joint_trajectory.points
+        seconds = passed[-1].time_from_start.sec + 1
+        assert len(passed) <= 20 * seconds + 10, 'it is looked after 20 times a second'
         test = checker_with(POST_BOX).for_joints(NAMES)
         assert not test.colliding(controller.q[None]).any()
     finally:

@@ -298,6 +298,7 @@ class PlanningCapability(Capability):
         passed = self._passed(planned, 0.0)
         while playback.outcome is None:
             news.wait(_PERIOD)
+            news.clear()
             now = time.monotonic()
             playback.attend(now)
             passed += self._passed(planned, now - began)
