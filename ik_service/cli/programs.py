@@ -22,6 +22,7 @@ import sys
 from threading import main_thread, Timer
 from types import FrameType
 
+from ik_service.common.streams import open_closed_streams
 from ik_service.exceptions import IkServiceError
 
 _AGAIN = 0.02  # until an interrupt that was dropped is raised again [s]
@@ -80,9 +81,7 @@ def _run(
     """Call ``main`` of a program's module; turn errors into a message and an exit code."""
     atexit.register(gc.freeze)  # else Python takes 0.1 s to look for garbage before it ends
     catch_interrupts()
-    for stream, mode in (('stdin', 'r'), ('stdout', 'w'), ('stderr', 'w')):
-        if getattr(sys, stream) is None:  # it was closed; else a file would get its number
-            setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115 (for good)
+    open_closed_streams()
     if isinstance(sys.stdout, TextIOWrapper) and (
         sys.stdout.errors == 'strict' or sys.stdout.encoding != 'utf-8'
     ):

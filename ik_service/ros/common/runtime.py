@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from ik_service.common.files import file_fault, read_regular
 from ik_service.common.resources import NoRosError, require_ros
+from ik_service.common.streams import drop_unread_logs, open_closed_streams
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.ros.common.domain import check_domain
 
@@ -83,6 +84,8 @@ def run(program: Program, name: str = 'ik_service') -> int:
     :returns: the exit code. The call does not return when threads that cannot be interrupted are
         still running: the process ends here instead.
     """
+    open_closed_streams()
+    drop_unread_logs()
     stop = StopRequest()
     finished = threading.Event()
     signals: list[int] = []
@@ -105,10 +108,9 @@ def run(program: Program, name: str = 'ik_service') -> int:
     while (left := stop.grace - waited) > 0.0 and not finished.wait(left):
         waited += left  # more may have been asked for meanwhile
     if not finished.is_set() and stop.grace > GRACE:
-        print(
-            f'{name}: ended by force, as its end took longer than {stop.grace:g} s',
-            file=sys.stderr,
-        )
+        text = f'{name}: ended by force, as its end took longer than {stop.grace:g} s\n'
+        with suppress(OSError):  # nobody reads it
+            os.write(2, text.encode())
         codes.append(1)
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # one more must not break the shutdown

@@ -116,6 +116,27 @@ def test_a_program_that_does_not_end_in_the_time_that_it_asked_for_says_so():
     assert errors == 'tool: ended by force, as its end took longer than 1 s\n'
 
 
+def test_streams_that_are_closed_get_no_other_file():
+    body = "sys.exit(any(os.readlink(f'/proc/self/fd/{i}') != os.devnull for i in range(3)))"
+    code = PROGRAM.format(body=f'import os; {body}')
+    words = ['sh', '-c', 'exec "$@" <&- >&- 2>&-', 'sh', sys.executable, '-c', code]
+    assert subprocess.run(words).returncode == 0
+
+
+@pytest.mark.parametrize('terminal', [False, True])
+def test_what_nobody_reads_is_dropped_and_holds_up_nothing(terminal):
+    """As behind Ctrl-S: ROS writes to the descriptor while it holds the GIL."""
+    reader, writer = os.openpty() if terminal else os.pipe()
+    if terminal:
+        os.write(reader, b'\x13')  # Ctrl-S
+    write = 'lambda stop: ctypes.CDLL(None).write(2, bytes(10**6), 10**6) and 0'
+    code = f'import ctypes; from ik_service.ros.common.runtime import run; run({write})'
+    words = [sys.executable, '-c', code]
+    subprocess.run(words, stdout=writer, stderr=writer, timeout=60.0, check=True)
+    for end in (reader, writer):
+        os.close(end)
+
+
 @pytest.mark.parametrize(
     'program',
     ['ros.node', 'ros.sim', 'ros.markers.target_marker', 'extras.cells', 'extras.viewer'],
