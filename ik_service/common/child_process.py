@@ -151,8 +151,10 @@ class ChildProcess:
         self, module: str, arguments: Sequence[str], environment: Mapping[str, str]
     ) -> subprocess.Popen[str]:
         prefix = [*_with_default_interrupts(), *_killed_with_parent()]
+        # Files of the current folder stand for no modules of the child, unless they do here.
+        safe = [] if {'', os.getcwd()} & {*sys.path} else ['-P']
         return subprocess.Popen(
-            [*prefix, sys.executable, '-m', module, *arguments],
+            [*prefix, sys.executable, *safe, '-m', module, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -83,6 +83,21 @@ def test_a_child_obeys_sigint_that_this_process_ignores(child):
     assert process.output.endswith('goodbye\n')
 
 
+def test_a_child_imports_nothing_from_the_current_folder(child, tmp_path, monkeypatch):
+    """Such as a ``numpy.py`` of the user, unless this process does."""
+    folder = tmp_path / 'work'
+    folder.mkdir()
+    (folder / 'json.py').write_text("print('of the user')")
+    monkeypatch.chdir(folder)
+    text = "import json; print('imported')"
+    with child(text) as process:
+        process.wait_for('^imported$', 60.0)
+    assert process.output == 'imported\n'
+    monkeypatch.syspath_prepend('')
+    with child(text) as process:
+        process.wait_for('^of the user$', 60.0)
+
+
 def test_kills_a_process_that_ignores_sigint_and_its_children(child):
     process = child(STUBBORN)
     grandchild = int(process.wait_for(r'grandchild (\d+)', 60.0).group(1))
