@@ -11,9 +11,13 @@ import numba
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import overload
 
+from ik_service.exceptions import ArgumentError
 from ik_service.jit.cached_files import cache_folder
 from ik_service.jit.kernel_cache import KernelCache
 from ik_service.jit.kernel_source import declare_function
+
+if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # it is set at run time
+    raise ArgumentError('NUMBA_DISABLE_JIT', 'has to be 0 or unset, as kernels need the compiler')
 
 # Fused multiply-add is the one liberty taken with IEEE arithmetic: it only ever rounds less.
 _OPTIONS: dict[str, Any] = {'error_model': 'numpy', 'fastmath': {'contract'}, '_nrt': False}

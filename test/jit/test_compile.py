@@ -1,5 +1,8 @@
 """Kernels, the functions they contain and their variants; which become machine code."""
 
+import os
+import subprocess
+import sys
 from typing import NamedTuple
 
 import numba
@@ -123,3 +126,11 @@ def test_only_kernels_become_machine_code():
     power.compile((numba.float32, numba.int64))
     (inner,) = (made for kinds, made in power.overloads.items() if kinds[0] == numba.float32)
     assert not engine.is_symbol_defined(inner.fndesc.llvm_func_name)
+
+
+def test_numba_without_its_compiler_is_refused_by_name():
+    code = 'import ik_service; ik_service.Solver'
+    environment = {**os.environ, 'NUMBA_DISABLE_JIT': '1'}
+    words = [sys.executable, '-c', code]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert 'ArgumentError: NUMBA_DISABLE_JIT: has to be 0 or unset' in done.stderr

@@ -150,6 +150,8 @@ def declare_nested(
             name=name, description=field.description, dynamic_typing=True
         )
         values[name] = node.declare_parameter(name, descriptor=descriptor).value
+        if values[name] is None:  # as ROS reads []
+            raise OptionError(truncate(name), wrong_type(_WANTED[field.kind], None))
     return values
 
 

@@ -20,7 +20,8 @@ from ik_service.ros.parameters.parameter_services import no_such_parameter, wron
 Value = bool | int | float | str | list[float] | list[str]
 T = TypeVar('T', bound=Value)
 
-_OF_ROS = ('qos_overrides.',)  # prefixes of parameters that rclpy declares later
+_OF_ROS = tuple(f'qos_overrides./{topic}' for topic in ('clock', 'parameter_events', 'tf'))
+"""Prefixes of parameters that code of ROS in the node may declare later."""
 
 _KINDS = {
     bool: 'true or false',
@@ -174,12 +175,17 @@ def warn_of_files_for_others(node: Node) -> None:
 
 
 def _declare(node: Node, spec: ParameterSpec) -> object:
+    wanted = Parameter.Type.from_parameter_value(spec.default)
+    given = _given(node).get(spec.name)
+    unset = given is not None and given.value is None  # as ROS reads []
+    if unset and not isinstance(spec.default, list):
+        raise OptionError(spec.name, wrong_type(wanted, None))
     try:
-        value = node.declare_parameter(spec.name, spec.default, spec.descriptor()).value
+        descriptor = spec.descriptor()
+        value = node.declare_parameter(spec.name, spec.default, descriptor, unset).value
         spec.check(value)
         return value
     except InvalidParameterTypeException as error:
-        wanted = Parameter.Type.from_parameter_value(spec.default)
         raise OptionError(spec.name, wrong_type(wanted, _given(node)[spec.name].value)) from error
     except InvalidParameterValueException as error:  # out of the range
         if spec.bounds is None:

@@ -68,7 +68,7 @@ def _shown(value: object) -> str:
     if isinstance(value, float):
         return f'the number {value}'
     if value is None:
-        return 'nothing'
+        return 'nothing or an empty list'
     if not isinstance(value, Sequence):
         return quote(str(value))
     shown = ', '.join(quote(str(element)) for element in value[:_SHOWN])

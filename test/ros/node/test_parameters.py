@@ -11,6 +11,7 @@ from ik_service.arm.group import GroupSettings
 from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.node.parameter_table import (
+    COMMAND_JOINTS,
     FOLLOWER_PARAMETERS,
     group_settings,
     GROUPS,
@@ -109,6 +110,7 @@ def test_values_given_at_the_start(make):
         publish_rate=250.0,
         locked_joints='torso=0.1',
         group_names=['both_arms'],
+        command_joints=None,  # as ROS reads []
     )
     assert parameters.solver.name == 'pseudoinverse'
     assert parameters.solver.options.damping == 0.01
@@ -117,6 +119,7 @@ def test_values_given_at_the_start(make):
     assert parameters.follower.rate == 250.0
     assert parameters.arm.locked == {'torso': 0.1}
     assert parameters.arm.group_names == ('both_arms',)
+    assert parameters[COMMAND_JOINTS] == ['']
 
 
 @pytest.mark.parametrize(
@@ -124,6 +127,9 @@ def test_values_given_at_the_start(make):
     [
         ('publish_rate', 100, 'decimal point'),
         ('publish_rate', math.nan, 'nan'),
+        ('publish_rate', None, 'not nothing or an empty list'),
+        ('tool_frames.tcp.xyz', None, 'not nothing or an empty list'),
+        ('qos_overrides./joint_states.subscription.depth', 1, 'no such parameter'),
         ('solver.task_weights', [1.0, 1.0], 'six'),
         ('solver.name', 'magic', 'levenberg_marquardt'),
         ('solver.step_gain', 0.5, 'not used'),  # by the default method
