@@ -20,6 +20,7 @@ from ik_service.arm.loader import ArmLoader, DescriptionFault
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, OptionError
+from ik_service.jit.cached_files import uncached_reason
 from ik_service.motion.settings import FollowerSettings
 from ik_service.motion.target_follower import warm_up
 from ik_service.ros.capabilities.capability import MakeCapability, NodeParts
@@ -187,6 +188,8 @@ class IkNode(NodeWithActions):
         """Take the robot description, or wait for it, and subscribe; raises IkServiceError."""
         know_callers()
         self._compiler.begin(self.parameters.solver.name)
+        if uncached_reason():  # all that follows takes long, and at every start
+            self.get_logger().info(self._descriptions.waiting_for)
         self._motion.start()
         for capability in self._capabilities:
             capability.start()
