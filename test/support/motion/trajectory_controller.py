@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 import itertools
 from typing import Any
 
@@ -70,7 +71,7 @@ def _seconds(time: Any) -> float:
     return time.sec + 1e-9 * time.nanosec
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Row:
     """Positions (n,), velocities (n,) and accelerations (n,) or None, at a time [s]."""
 
@@ -266,6 +267,7 @@ def _between(left: _Row, right: _Row, now: float) -> _Row:
 _RISING = np.arange(1.0, 6.0)
 
 
+@lru_cache(maxsize=16)
 def _coefficients(left: _Row, right: _Row, T: float) -> np.ndarray:
     """Return the coefficients (6, n) of the polynomials between two points, lowest first."""
     v0, a0, v1, a1 = left.v, left.a, right.v, right.a

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import copy
 from dataclasses import dataclass, field
+from functools import cache
 from types import SimpleNamespace
 
 from geometry_msgs.msg import PoseStamped
@@ -59,6 +60,14 @@ CHANNELS = {
     'position_commands': PositionChannel,
     'velocity_commands': VelocityChannel,
 }
+
+
+PANDA = arm_path('panda')
+
+
+@cache
+def _panda():
+    return build_arm(PANDA, ArmSettings())
 
 
 @dataclass
@@ -176,7 +185,7 @@ class Wire:
         self.interface, self.graph = interface, graph or GraphTime()
         self.random = np.random.default_rng(seed)
         self.settings = FollowerSettings().changed(settings)
-        self.arm = build_arm(arm_path('panda'), ArmSettings(bounds=bounds or MotionBounds()))
+        self.arm = _panda() if bounds is None else build_arm(PANDA, ArmSettings(bounds=bounds))
         self.chain = self.arm.chain
         self.names = self.chain.joint_names
         self.q, self.velocity = READY.copy(), np.zeros(len(READY))
