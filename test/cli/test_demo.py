@@ -369,11 +369,12 @@ def test_an_arm_that_is_held_up_for_a_moment_is_still_on_its_way(monkeypatch):
     pytest.importorskip('rclpy', reason='the demo needs ROS 2: "make test", or source it')
     from ik_service.cli.demo import round as module
 
-    now, speeds = 0.0, [*10 * [0.1], *8 * [0.0], *10 * [0.1], 0.0]  # every 0.1 s [m/s]
+    now, asked = 0.0, []
+    speeds = [*100 * [0.1], *80 * [0.0], *100 * [0.1], 0.0]  # every 0.01 s [m/s]
 
     def next_state():
         nonlocal now
-        now += 0.1
+        now += 0.01
         speed = speeds.pop(0)
         return SimpleNamespace(positions=transform(p=(sum(speeds), 0, 0)), speed=speed)
 
@@ -381,11 +382,12 @@ def test_an_arm_that_is_held_up_for_a_moment_is_still_on_its_way(monkeypatch):
     client = SimpleNamespace(
         publish_target=lambda T: None,
         next_state=next_state,
-        tip_pose=lambda T: T,
+        tip_pose=lambda T: asked.append(T) or T,
         take_over=SimpleNamespace(reason=''),
     )
     stop = Stop('corner', np.eye(4))
     assert module.Demo(None, client, lambda: None).follow('a corner', [stop]) == 1
+    assert len(asked) < 120, 'ten times a second while it moves'
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,7 @@ ORIENTATION_TOLERANCE = np.radians(0.5)  # orientation error up to which it does
 
 _PATIENCE = 60.0  # with a target while the arm moves: a PR2 lifts its torso by 6 mm/s [s]
 _AT_REST = 2e-3  # speed of the fastest joint [rad/s] or [m/s]
+_PROGRESS = 0.1  # between two questions where the tip is, while the arm moves [s]
 _REST_TIME = 0.3  # for how long it has to be so slow [s]
 _STUCK_TIME = 1.0  # the same away from the target: a busy computer can hold a motion up [s]
 
@@ -250,15 +251,18 @@ class Demo:
         """
         self._give_way()
         self._client.publish_target(T_base_tip)
-        start = slow_since = time.monotonic()
+        start = slow_since = asked = time.monotonic()
         while True:
             self._check()
             self._give_way()
             state = self._client.next_state()
-            off = Deviation(self._client.tip_pose(state.positions), T_base_tip)
             now = time.monotonic()
             if state.speed > _AT_REST:
                 slow_since = now
+                if now - asked < _PROGRESS:
+                    continue
+            asked = now
+            off = Deviation(self._client.tip_pose(state.positions), T_base_tip)
             if _is_reached(off) and state.speed <= _AT_REST:
                 return off, now - start
             if now - slow_since > _STUCK_TIME:
