@@ -22,6 +22,7 @@ import sys
 from threading import main_thread, Timer
 from types import FrameType
 
+from ik_service.common.files import removed_folder
 from ik_service.common.streams import open_closed_streams
 from ik_service.exceptions import IkServiceError
 
@@ -102,7 +103,7 @@ def _run(
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # the reader of the output has gone
             return _BROKEN_PIPE
-        print(f'{name}: {error}', file=sys.stderr)
+        print(f'{name}: {removed_folder(error) or error}', file=sys.stderr)
         return failure
     return code
 

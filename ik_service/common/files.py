@@ -112,6 +112,12 @@ _PLAIN_WORDS = {  # of the faults that PyYAML tells
 }
 
 
+def removed_folder(error: BaseException) -> str:
+    """Return that the current folder was removed, where an error says so; else empty."""
+    gone = isinstance(error, FileNotFoundError) and error.filename is None
+    return 'the current folder was removed; change to another one' if gone else ''
+
+
 def file_fault(error: Exception) -> str:
     """
     Return in plain words why a file cannot be read, and where it is not what it has to be.

@@ -22,7 +22,7 @@ import threading
 import traceback
 from typing import TYPE_CHECKING
 
-from ik_service.common.files import file_fault, read_regular
+from ik_service.common.files import file_fault, read_regular, removed_folder
 from ik_service.common.resources import NoRosError, require_ros
 from ik_service.common.streams import drop_unread_logs, open_closed_streams
 from ik_service.exceptions import ArgumentError, IkServiceError
@@ -148,7 +148,9 @@ def _known_cause(error: BaseException) -> tuple[int, str]:
 
         if isinstance(error, ParameterException):  # of a parameter that every ROS node has
             return 2, str(error)
-    return 1, _refused(error) if _security_enabled() and 'security' in str(error) else ''
+    if _security_enabled() and 'security' in str(error):
+        return 1, _refused(error)
+    return 1, removed_folder(error)
 
 
 def _security_enabled() -> bool:

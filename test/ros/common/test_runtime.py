@@ -58,9 +58,15 @@ def start(body):
         ("raise IkServiceError('no robot')", 1, 'tool: no robot\n'),
         ("raise UrdfError('no robot')", 2, 'tool: no robot\n'),
         (WRONG_OF_ROS, 2, 'tool: it has to be BOOL: use_sim_time\n'),
+        (
+            "import os; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); os.getcwd()",
+            1,
+            'tool: the current folder was removed; change to another one\n',
+        ),
     ],
 )
-def test_exit_codes(body, code, error):
+def test_exit_codes(body, code, error, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     process = start(body)
     output, errors = process.communicate(timeout=120)
     assert (process.returncode, output, errors) == (code, 'started\n', error)
