@@ -71,13 +71,6 @@ class MovingAverage:
         average: np.ndarray = half @ (points[1:] + points[:-1])
         return self._points[self._count - 1] + average
 
-    def speeds(self) -> np.ndarray:
-        """Return the velocities (k, n) of the path in the window [rad/s] or [m/s], in order."""
-        part = slice(self._first(), self._count)
-        spans = np.diff(self._times[part])[:, None]
-        velocities: np.ndarray = np.diff(self._points[part], axis=0) / spans
-        return velocities
-
     def contract(self, centre: np.ndarray, share: float) -> None:
         """Draw the path, and its average, towards a centre (n,): to a share of all distances."""
         self._points = centre + share * (self._points - centre)
@@ -180,7 +173,7 @@ class JerkLimitedMotion(JointMotion):
         cautious: bool = False,
     ) -> None:
         """Move by one tick towards a goal, or to rest."""
-        self._inner.move(goal, limits.averaged, dt, self._pace(limits, pace), cautious)
+        self._inner.move(goal, limits.averaged, dt, pace, cautious)
         self._go_on(limits, dt)
 
     def track(
@@ -192,7 +185,7 @@ class JerkLimitedMotion(JointMotion):
         pace: float = 1.0,
     ) -> None:
         """Move by one tick to a goal that moves; the command is there half a window later."""
-        self._inner.track(goal, velocity, limits.averaged, dt, self._pace(limits, pace))
+        self._inner.track(goal, velocity, limits.averaged, dt, pace)
         self.behind = self._inner.behind
         self._go_on(limits, dt)
 
@@ -200,7 +193,7 @@ class JerkLimitedMotion(JointMotion):
         self, velocity: np.ndarray, limits: MotionLimits, dt: float, pace: float = 1.0
     ) -> None:
         """Move by one tick with a velocity."""
-        self._inner.drive(velocity, limits.averaged, dt, self._pace(limits, pace))
+        self._inner.drive(velocity, limits.averaged, dt, pace)
         self._go_on(limits, dt)
 
     def bounds(self, limits: MotionLimits) -> MotionLimits:
@@ -232,20 +225,6 @@ class JerkLimitedMotion(JointMotion):
         most = np.maximum(self.bounds(limits).acceleration, 1.0 / _ANY)
         share = min(largest(np.abs(self._rate) / most), _LARGEST)
         return self._dt * share / (2.0 - share), _LONGER * self._dt
-
-    def _pace(self, limits: MotionLimits, pace: float) -> float:
-        """
-        Return a pace at which the average gets no faster than it is any more, at lowered limits.
-
-        That is no faster than a window ago, while the averaged motion was too fast since then.
-        """
-        bounds = self._bounds
-        if bounds is None or not bounds.until.scaling > limits.scaling > 0.0:
-            return pace
-        fastest = np.abs(self._average.speeds() / limits.unit).max(axis=1)
-        if fastest.max() <= limits.scaling:
-            return pace
-        return min(pace, float(fastest[0]) / limits.scaling)
 
     def _go_on(self, limits: MotionLimits, dt: float) -> None:
         """

@@ -16,7 +16,7 @@ import numpy as np
 
 from ik_service.motion.command.cubic_kernels import cubic_kernels, INSTANT
 from ik_service.motion.command.gate import JointBounds
-from ik_service.motion.command.vector_kernels import LONGEST_SLOWING
+from ik_service.motion.command.vector_kernels import GOING_ON, LONGEST_SLOWING
 
 TAKEN_UP = 0.004  # time after sending within which a controller takes up a trajectory [s]
 
@@ -92,7 +92,8 @@ class TrajectoryGate:
     Gate before a controller that plays trajectories.
 
     Limits that are tightened while the arm moves take effect along a motion that the old ones
-    allow: it never gets faster again, and comes below the new ones within 2.5 s.
+    allow: it never gets faster again, but for 0.5 s where a jerk is limited, as an acceleration
+    cannot end at once, and comes below the new ones within 2.5 s.
 
     :ivar refused: number of trajectories that were not passed; 0 in health.
     :ivar reason: why the last one of them was not; empty before.
@@ -102,6 +103,7 @@ class TrajectoryGate:
     reason: str = ''
     _executed: CubicMotion | None = field(default=None, repr=False)
     _rates: np.ndarray | None = field(default=None, repr=False)  # rates allowed since rest
+    _speeds: np.ndarray | None = field(default=None, repr=False)  # limits of the last one
     _slowing_until: float = field(default=-np.inf, repr=False)
     _before: TrajectoryGate | None = field(default=None, repr=False)
 
@@ -163,16 +165,16 @@ class TrajectoryGate:
 
     def _allowed(self, left: np.ndarray | None, bounds: JointBounds, now: float) -> np.ndarray:
         """Return the speeds, accelerations and jerks (3, n) that are allowed now."""
-        rates = bounds.rows[2:]
-        if left is None or self._rates is None or not left[2].any():
+        rates, last, self._speeds = bounds.rows[2:], self._speeds, bounds.velocity
+        if left is None or last is None or self._rates is None or not left[2].any():
             return rates
         (before, *others), (speed, *_) = self._rates, rates
-        if (before > speed).any() and self._slowing_until < now - LONGEST_SLOWING:
+        if (speed < last).any():
             self._slowing_until = now + LONGEST_SLOWING
-        elif not (before > speed).any():
-            self._slowing_until = -np.inf
-        if now <= self._slowing_until:
-            speed = np.maximum(speed, np.minimum(before, left[2]))
+        slowing = self._slowing_until - now  # for how long it may go on
+        if slowing >= 0.0:
+            smooth = slowing > LONGEST_SLOWING - GOING_ON and np.isfinite(rates[2]).any()
+            speed = np.maximum(speed, before if smooth else np.minimum(before, left[2]))
         return np.array([speed, *np.maximum(rates[1:], others)])
 
 

@@ -36,7 +36,7 @@ velocity beside it.
 LONGEST_SLOWING = 2.5
 """Longest time for which a motion may be faster than limits that were tightened [s]."""
 
-_GOING_ON = 0.5
+GOING_ON = 0.5
 """Longest time for which an acceleration within a limited jerk goes on after a change [s]."""
 
 _LATE = 2.0  # periods without a message after which joints may have slowed down by themselves
@@ -88,7 +88,7 @@ def _take_bounds(state, joints, bounds, at, period):
             left, slower = state[SLOWING, j] - at, abs(state[MOVES, j])
             if left < 0.0:
                 slower -= acceleration * _passed(state, j, at, period)
-            elif bounds[JERK, i] < math.inf and left > LONGEST_SLOWING - _GOING_ON:
+            elif bounds[JERK, i] < math.inf and left > LONGEST_SLOWING - GOING_ON:
                 slower = state[ALLOWED, j]
             allowed = max(limit, min(state[ALLOWED, j], slower))
         state[BRAKING, j], state[ALLOWED, j], state[BEFORE, j] = acceleration, allowed, limit
@@ -277,8 +277,9 @@ def admit_velocities(state, joints, asked, bounds, at, period, admitted):
             smooth = False  # its acceleration could not end there
         if not smooth:
             velocity = min(max(smoothed, low), high)
-        state[SMOOTHED, j] = 0.0 if smooth else 1.0
+        state[SMOOTHED, j] = 0.0
         if not abs(velocity - asked_for) <= _SLIGHT:
+            state[SMOOTHED, j] = 0.0 if smooth else 1.0
             if not math.isfinite(asked_for):
                 fault = NOT_FINITE
             else:

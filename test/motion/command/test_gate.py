@@ -136,14 +136,15 @@ def test_extremes_between_points_are_exact(data):
 SMOOTH = replace(BOUNDS, jerk=np.array([40.0, np.inf]))
 
 
-def smooth(jerk=40.0, begins=NOW - 0.05):
+def smooth(jerk=40.0, begins=NOW - 0.05, shape=(0, 1, 0, -1, 0)):
     """Return a motion of the first joint whose acceleration goes up, down, and back to zero."""
-    h, accelerations = 0.1, 0.1 * jerk * np.array([0.0, 1.0, 0.0, -1.0, 0.0])
+    h, accelerations = 0.1, 0.1 * jerk * np.array(shape, float)
     velocities = np.append(0.0, np.cumsum(0.5 * h * (accelerations[1:] + accelerations[:-1])))
     velocities[-1] = 0.0
     moved = h * velocities[:-1] + h * h * (accelerations[:-1] / 3.0 + accelerations[1:] / 6.0)
     rows = np.array([np.append(0.0, np.cumsum(moved)), velocities])[:, :, None]
-    return CubicMotion.of(begins + h * np.arange(5.0), *np.concatenate([rows, 0.0 * rows], axis=2))
+    times = begins + h * np.arange(float(len(shape)))
+    return CubicMotion.of(times, *np.concatenate([rows, 0.0 * rows], axis=2))
 
 
 def test_a_motion_whose_acceleration_changes_within_the_jerk_passes():
@@ -246,6 +247,25 @@ def test_limits_that_are_tightened_are_reached_along_a_motion_that_the_old_ones_
     gently = ramp(speed=0.1, begins=NOW + 5.0)
     assert not gate.admit(gently, slow, NOW + 5.0), 'after a rest it may not'
     assert gate.reason == 'it accelerates faster than the limits allow'
+
+
+@pytest.mark.parametrize(
+    ('jerk', 'waits', 'lowest', 'goes_on'),
+    [(np.inf, 0.0, 0.1, 0), (60.0, 0.0, 0.1, 1), (60.0, 0.6, 0.1, 0), (60.0, 0.6, 0.05, 1)],
+)
+def test_only_where_the_jerk_is_limited_an_acceleration_goes_on_for_a_moment(
+    jerk, waits, lowest, goes_on
+):
+    gate, bounds = TrajectoryGate(), replace(BOUNDS, jerk=np.array([jerk, np.inf]))
+    cruise = [0.0] * 7
+    motion, faster = (
+        smooth(20.0, shape=[0, 1, *cruise, up, *cruise, -1, -up, 0]) for up in (0, 1)
+    )
+    slow = replace(bounds, velocity=np.full(2, 0.1))
+    assert gate.admit(motion, bounds, NOW)
+    assert gate.admit(motion, slow, NOW), 'it still moves as it was told before'
+    slow = replace(slow, velocity=np.full(2, lowest))  # lowered again, or not
+    assert gate.admit(faster, slow, NOW + waits) == goes_on, gate.reason
 
 
 def test_a_motion_does_not_stay_faster_than_tightened_limits_for_ever():
