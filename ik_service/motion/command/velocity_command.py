@@ -61,6 +61,7 @@ class VelocityCommand:
         limits: MotionLimits,
         now: float,
         period: float,
+        bounds: MotionLimits | None = None,
     ) -> np.ndarray:
         """
         Return the velocities to send (n,) [rad/s] or [m/s].
@@ -69,6 +70,8 @@ class VelocityCommand:
         :param error: (n,) how far the joints are behind their commands [rad] or [m]; None when
             that is not known.
         :param q: (n,) where the joints are, which must not leave their limits [rad] or [m].
+        :param bounds: the bounds that the commands keep, where limits were changed; None for
+            the limits.
         """
         self._before = {**vars(self), '_before': {}}
         most = 0.0 if error is None else CORRECTION * limits.scaling
@@ -78,7 +81,9 @@ class VelocityCommand:
         if self._speed.any():
             self._late = min(max(passed - period, _REMEMBERED * self._late), _LATEST)
         correction = self._corrected(clamped(missing, -most, most), limits, dt)
-        wanted = velocity / limits.unit + correction
+        along, scaling, limits = velocity / limits.unit, limits.scaling, bounds or limits
+        fastest = np.maximum(scaling, np.abs(along))
+        wanted = clamped(along + correction, -fastest, fastest)
         if not np.isfinite(wanted).all():
             wanted = np.zeros_like(wanted)
         self._braking = limits.braking_since_rest(self._braking, bool(self._speed.any()))
@@ -86,7 +91,8 @@ class VelocityCommand:
         lasts = (1.0 + _MARGIN) * period + self._late
         below, above = _stopping_speeds(q, limits, self._braking * (period / lasts), lasts)
         wanted = clamped(wanted, -below, above)
-        before, wanted = self._speed, self._smooth(wanted, limits, dt)
+        fastest = np.where(fastest > scaling, _ANY, scaling)  # of the commands: they slow down
+        before, wanted = self._speed, self._smooth(wanted, fastest, limits, dt)
         low, high = limits.reachable_speeds(q, self._speed, self._braking, dt)
         if dt < period or limits.jerk is not None:
             below, above = _stopping_speeds(q, limits, self._braking, period)
@@ -112,15 +118,19 @@ class VelocityCommand:
         self._correction = self._correction + self._change * dt
         return self._correction
 
-    def _smooth(self, wanted: np.ndarray, limits: MotionLimits, dt: float) -> np.ndarray:
-        """Return wanted speeds (n,), or intermediate ones where the jerk is limited."""
+    def _smooth(
+        self, wanted: np.ndarray, fastest: np.ndarray, limits: MotionLimits, dt: float
+    ) -> np.ndarray:
+        """Return wanted speeds (n,), or intermediate ones up to the fastest, by the jerk."""
         if limits.jerk is None:
             return wanted
-        step, away = self._step or dt, wanted - self._speed
-        span, slows = 0.5 * (dt + step), away * self._speed < 0.0
-        most = np.where(slows, self._braking, limits.acceleration)
-        rate = _next_rate(away, self._rate, most, limits.jerk, dt, step)
-        gentle = self._speed + span * rate
+        step, aims = self._step or dt, np.array([wanted, -fastest, fastest])
+        away, span = aims - self._speed, 0.5 * (dt + step)
+        most = np.where(away * self._speed < 0.0, self._braking, limits.acceleration)
+        rates = _next_rate(away, self._rate, most, limits.jerk, dt, step)
+        gentle, lowest, highest = self._speed + span * rates
+        wanted = clamped(wanted, lowest, highest)
+        away = wanted - self._speed
         sudden = np.abs(away / span - self._rate) > limits.jerk * step * (1.0 + _ROUNDING)
         self._smoothed = sudden | (self._smoothed & (np.abs(gentle - wanted) > _ROUNDING))
         return np.where(self._smoothed, gentle, wanted)

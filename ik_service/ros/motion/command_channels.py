@@ -321,10 +321,9 @@ class VelocityChannel(CommandChannel):
         if measured is not None and not at_rest and now - measured[1] <= _FRESH:
             error = self._error(*measured)
             q = self._here(*measured, now)
-        limits, bounds = follower.limits, follower.bounds
-        if bounds.scaling == limits.scaling:  # an acceleration under way ends smoothly
-            limits = bounds
-        velocity = self._velocities.next(command.velocity, error, q, limits, now, follower.period)
+        velocity = self._velocities.next(
+            command.velocity, error, q, follower.limits, now, follower.period, follower.bounds
+        )
         return self._sent(velocity, q, follower, now)
 
     def _error(self, measured: np.ndarray, since: float) -> np.ndarray:

@@ -306,6 +306,14 @@ def test_velocities_of_limited_jerk_get_to_what_is_asked_for_without_overshoot()
     assert (np.abs(velocities) <= np.abs(wanted) + 1e-6).all()
 
 
+def test_velocities_that_the_acceleration_bounds_in_a_shorter_step_are_no_correction():
+    gate, bounds, at, speed = VelocityGate(2), replace(BOUNDS, jerk=np.full(2, 20.0)), NOW, 0.0
+    for passed, change in [*((0.05, 0.05 * k) for k in range(6)), (0.02, 0.1), (0.02, 0.06)]:
+        at, speed = at + passed, speed + change
+        gate.admit(first(speed), None, bounds, at, passed)
+        assert gate.corrected == 0, gate.reason
+
+
 @pytest.mark.parametrize('seed', range(5))
 def test_any_positions_are_brought_inside_the_bounds(seed):
     random, sender, last = np.random.default_rng(seed), Sender(), np.zeros(2)

@@ -101,6 +101,16 @@ def test_the_last_velocities_are_zeros_and_then_there_are_none(measured):
     assert len(rig.sent) < 1000
 
 
+def test_a_correction_ends_smoothly_where_the_speed_limit_is_reached():
+    limits, jerk = replace(LIMITS, jerk=np.full(2, 20.0), window=0.1), 20.0 * LIMITS.velocity
+    velocities, sent, q = VelocityCommand(2), [np.zeros(2)] * 2, np.zeros(2)
+    for k in range(100):
+        command = SPEED * np.sin(min(0.03 * k, 0.5 * np.pi)) ** 2  # an acceleration without leaps
+        sent.append(velocities.next(command, SPEED, q, limits, PERIOD * k, PERIOD))
+    assert (np.abs(np.diff(sent, n=2, axis=0)) <= jerk * PERIOD**2 * (1.0 + 1e-9)).all()
+    np.testing.assert_allclose(sent[-1], SPEED)
+
+
 @pytest.mark.parametrize('seed', range(5))
 def test_velocities_with_a_limited_jerk_end_in_zeros_too(seed):
     random, still = np.random.default_rng(seed), np.zeros(2)

@@ -270,12 +270,15 @@ def test_whatever_happens_a_controller_moves_within_the_limits(seed, jerk):
     assert storm.joints.gate.refused == 0
 
 
-def test_an_acceleration_that_is_no_longer_allowed_ends_within_the_jerk():
+@pytest.mark.parametrize(
+    'change', [{'acceleration_time': 5.0}, {'velocity_scaling': 0.1}], ids=str
+)
+def test_an_acceleration_that_is_no_longer_allowed_ends_within_the_jerk(change):
     wire = Wire('velocity_commands', bounds=bounds_of(panda_solver().chain))
     wire.run(0.3)
     wire.target(wire.q + np.array([0.5, 0.4, -0.3, 0.4, 0.3, 0.2, 0.6]))
     wire.run(0.2)
-    wire.configure(acceleration_time=5.0)
+    wire.configure(**change)
     assert wire.run(2.0).judged().gate == 0
 
 
