@@ -65,7 +65,7 @@ def test_over_dds():
 def test_plain():
     crash_once('plain')
 """
-OPTIONS = ('-q', '-p', 'support.second_chances', '-p', 'no:cacheprovider')
+OPTIONS = '-q -p rerunfailures -p support.second_chances -p no:cacheprovider -p no:warnings'
 
 
 def run_of(folder, tests, *options):
@@ -75,8 +75,9 @@ def run_of(folder, tests, *options):
     noted = folder / 'noted.txt'
     here = {'PYTHONPATH': str(Path(__file__).parent), 'IK_SERVICE_SECOND_CHANCES': str(noted)}
     here['PYTEST_ADDOPTS'] = ''  # a report of this run stays this run's
+    here['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'  # to load the others takes longer than all else
     done = subprocess.run(
-        [sys.executable, '-m', 'pytest', *OPTIONS, *options, 'test_it.py'],
+        [sys.executable, '-m', 'pytest', *OPTIONS.split(), *options, 'test_it.py'],
         cwd=folder,
         env={**os.environ, **here},
         capture_output=True,
@@ -96,7 +97,7 @@ def test_only_dds_tests_get_a_second_chance_and_it_is_counted(tmp_path):
 def test_a_crash_of_the_worker_is_a_failure_like_others(tmp_path):
     pytest.importorskip('pytest_rerunfailures')
     pytest.importorskip('xdist')
-    printed, noted = run_of(tmp_path, CRASHES_ONCE, '-n', '1', '--dist', 'loadfile')
+    printed, noted = run_of(tmp_path, CRASHES_ONCE, '-p', 'xdist', '-n', '1', '--dist', 'loadfile')
     assert '1 failed, 2 passed, 1 rerun' in printed, printed
     assert 'FAILED test_it.py::test_plain' in printed
     assert noted == 'test_it.py::test_over_dds\n'

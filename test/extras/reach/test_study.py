@@ -276,7 +276,7 @@ def test_a_store_that_is_a_file_is_refused_at_first(tmp_path, capsys):
     assert capsys.readouterr().out == ''
 
 
-def test_package_folders_that_do_not_exist_are_named(tmp_path, capsys):
+def test_package_folders_that_do_not_exist_are_named(undrawn, tmp_path, capsys):
     options = ['--points', 3, '--orientations', 1, '--package-dirs', f'{tmp_path}:/nowhere']
     survey(tmp_path, *options)
     assert "note: package_dirs: there is no folder '/nowhere'\n" in capsys.readouterr().out
