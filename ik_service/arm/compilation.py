@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 import os
 import sys
@@ -339,6 +339,7 @@ def _any_robot() -> Robot:
     return Robot.from_urdf(urdf_path('planar_6r'))
 
 
+@cache
 def _any_chain() -> KinematicChain:
     return _any_robot().chain('base_link', 'tool0')
 

@@ -194,7 +194,7 @@ def _load_interfaces():
 
 def _load_kernels():
     """Load the kernels with which a node begins, where they are compiled."""
-    from ik_service.arm.compilation import BatchKernels, CartesianPathKernels
+    from ik_service.arm.compilation import BatchKernels, CartesianPathKernels, Compiler
     from ik_service.collision.checker import CollisionChecker
     from ik_service.common.resources import urdf_path
     from ik_service.exceptions import MissingExtraError
@@ -203,6 +203,7 @@ def _load_kernels():
     from ik_service.motion.servo import velocity_solver
     from ik_service.paths.timing import clock_rates
     from ik_service.robot import Robot
+    from ik_service.ros.common.runtime import know_callers
     from ik_service.solvers.solver import Solver
 
     robot = Robot.from_urdf(urdf_path('panda'))
@@ -216,6 +217,8 @@ def _load_kernels():
         target_follower.warm_up()
         clock_rates.warm_up()
         assert robot.groups  # reads those that are known
+        Compiler(print).begin(solver.name)  # finds that nothing is to be compiled
+        know_callers()
         with suppress(MissingExtraError):
             CollisionChecker(robot)
     gc.freeze()
