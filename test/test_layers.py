@@ -74,13 +74,15 @@ def modules() -> dict[str, tuple[tuple[str, ...], int]]:
     return found
 
 
-def imported_names(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, 'imports are absolute'
-            yield from (f'{node.module}.{alias.name}' for alias in node.names)
+def imported_names(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        assert node.level == 0, 'imports are absolute'
+        yield from (f'{node.module}.{alias.name}' for alias in node.names)
+    for block in ('body', 'orelse', 'finalbody', 'handlers', 'cases'):
+        for statement in getattr(node, block, ()):  # no import is inside of an expression
+            yield from imported_names(statement)
 
 
 @cache
