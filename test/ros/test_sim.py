@@ -236,6 +236,11 @@ def test_a_signal_ends_it_at_once(bench, panda_urdf, number):
     ended(sim, code=0)
 
 
+def test_two_of_one_name_name_each_other(bench, panda_urdf):
+    for simulation in [bench.start(SIM, urdf=str(panda_urdf)) for _ in range(2)]:
+        simulation.wait_for('another .*/ik_sim publishes joint_states', 30.0)
+
+
 def test_reset_without_a_robot_is_refused(bench, ros_context):
     bench.start(SIM, ready='waiting')
     answer = bench.call(Trigger, 'ik_sim/reset', Trigger.Request())

@@ -33,6 +33,7 @@ from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.robot import Robot
 from ik_service.ros.capabilities.trajectory_goals import trajectory_from
 from ik_service.ros.common.actions import DeferredActionServer, NodeOptions, NodeWithActions
+from ik_service.ros.common.publishers import publishers_of
 from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
 from ik_service.ros.common.runtime import know_callers
 from ik_service.ros.motion.command_channels import number_array
@@ -315,6 +316,7 @@ class SimulationDiagnostics:
         self._slow_reports = 0
         self._factor_logged = False
         self._slow = FaultLogger(node.get_logger().warning)
+        self._namesakes = FaultLogger(node.get_logger().warning)
         self._publisher = node.create_publisher(DiagnosticArray, 'diagnostics', 10)
 
     def publish(self, breakdown: str) -> None:
@@ -344,6 +346,17 @@ class SimulationDiagnostics:
         array = DiagnosticArray(status=[status])
         array.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(array)
+        self._look_for_namesakes()
+
+    def _look_for_namesakes(self) -> None:
+        name = self._node.get_fully_qualified_name()
+        if publishers_of(self._node, 'joint_states').count(name) > 1:
+            self._namesakes.report(
+                f'another {name} publishes joint_states, and takes the same commands: end one of '
+                'them, or put it into a namespace'
+            )
+        else:
+            self._namesakes.clear()
 
     def _log(self, factor: float, load: float, slow: bool) -> None:
         self._slow_reports = self._slow_reports + 1 if slow else 0
