@@ -818,7 +818,7 @@ class TargetFollower:
 
     def _next_command(self, now: float) -> FollowerCommand | None:
         """Return the next command; None to publish nothing."""
-        self._arm.tick(now)
+        self._arm.tick(now, 1.0 / self.settings.rate)
         if self.limits is not self._asked_limits and not self._keeps_path():
             self.limits = self._goal_limits = self._asked_limits
         if self._goals.has_expired(now, self.settings.target_timeout):

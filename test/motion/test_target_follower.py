@@ -85,6 +85,11 @@ def test_reaches_the_target_and_holds_it(solver, rig):
     assert rig.follower.following_error == 0.0
 
 
+def test_a_low_rate_is_no_suspension_of_the_process(solver):
+    rig = Rig(solver, READY, rate=5.0).go([0.1, 0.1, -0.1])
+    rig.tick_until(FollowerState.REACHED, most=50)
+
+
 def test_commands_are_read_only(solver, rig):
     rig.go([0.0, 0.0, 0.1])
     command = rig.tick()

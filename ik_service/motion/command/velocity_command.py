@@ -16,6 +16,8 @@ GAIN = 4.0  # share of the measured error that is corrected in a second [1/s]
 CORRECTION = 0.2  # largest correction, as a share of the highest speed that is allowed
 FAREWELL = 0.5  # time for which zeros are repeated at the end of a motion [s]
 
+_STABLE = 0.5  # share of the error that is corrected in a period, at most
+
 _SHARE = 0.1
 """Share of the acceleration and of the jerk that is left for changes of the correction."""
 
@@ -75,7 +77,8 @@ class VelocityCommand:
         """
         self._before = {**vars(self), '_before': {}}
         most = 0.0 if error is None else CORRECTION * limits.scaling
-        missing = np.zeros_like(velocity) if error is None else GAIN * error / limits.unit
+        gain = min(GAIN, _STABLE / period)
+        missing = np.zeros_like(velocity) if error is None else gain * error / limits.unit
         passed = now - self._sent_at
         dt = max(min(passed, period), 1e-9)
         if self._speed.any():

@@ -362,8 +362,11 @@ a longer one [s] is a gap.
 
 _AWAITED = 1.0  # time for which a motion waits for states to start from, or for rest, at least [s]
 
-_SUSPENDED = 0.1
-"""Time without a tick after which the process, and not the source of states, was away [s]."""
+_SUSPENDED, _LATE = 0.1, 3.0
+"""
+Time without a tick after which the process, and not the source of states, was away [s], and in
+periods, at least.
+"""
 
 _MOST_NOISE = 4.0  # largest noise that is allowed for, in distances that mean nothing
 
@@ -491,14 +494,15 @@ class JointStateTracker:
         self._interval, self.measured_at = now - self.measured_at, now
         return True
 
-    def tick(self, now: float) -> None:
+    def tick(self, now: float, period: float) -> None:
         """
         Note that time passes; after a suspension of the process, states get time to come in.
 
+        :param period: time between two ticks [s].
         :raises ArgumentError: it is not finite.
         """
         check_time(now, 'now')
-        if self._ticked_at is not None and now - self._ticked_at > _SUSPENDED:
+        if self._ticked_at is not None and now - self._ticked_at > max(_SUSPENDED, _LATE * period):
             self._resumed_at, self._awaited_since = now, None
         self._ticked_at = now
 
