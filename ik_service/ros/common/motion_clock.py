@@ -58,6 +58,11 @@ class MotionClock(CallClock):
         return self._clock is not None and bool(self._clock.ros_time_is_active)
 
     @property
+    def silent(self) -> bool:
+        """Whether the time is simulated, and nothing has come on ``/clock`` yet."""
+        return self.simulated and self.graph_time() == 0
+
+    @property
     def jumps(self) -> int:
         """Number of times that a simulated clock was set, or another one showed itself."""
         return 0 if self._simulated is None else self._simulated.jumps

@@ -47,6 +47,8 @@ from ik_service.ros.scene.frames import Frames
 
 GROUP = 'ik_service.capabilities'  # group of the entry points
 
+_CLOCK_COMES = 3.0  # time within which a simulated clock is discovered [s]
+
 BUILT_IN: tuple[MakeCapability, ...] = (TrajectoryActions, ServoInterface, SceneCapability)
 """Capabilities of this package."""
 
@@ -244,6 +246,11 @@ class IkNode(NodeWithActions):
     def _on_second(self) -> None:
         followers = self._followers
         self._motion.commands.look()
+        if self._motion.clock.silent and time.monotonic() - self._started_at > _CLOCK_COMES:
+            self.get_logger().warning(
+                'use_sim_time is true, and nothing has come on /clock: until then nothing moves',
+                throttle_duration_sec=10.0,
+            )
         self._markers.switch(self.parameters[PUBLISH_MARKERS])
         if followers is not None:
             followers.log_states()

@@ -174,7 +174,8 @@ def test_a_signal_ends_it_while_it_compiles(bench, tmp_path):
 
 
 def test_a_signal_ends_it_while_it_waits(bench):
-    node = bench.start(NODE, ready=WAITING)
+    node = bench.start(NODE, ready=WAITING, use_sim_time=True)
+    node.wait_for('nothing has come on /clock', 30.0)
     node.send(signal.SIGTERM)
     ended(node, code=0, timeout=IN_TIME)
 
