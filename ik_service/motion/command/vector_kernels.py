@@ -73,10 +73,11 @@ def _stopping_speed(room, braking, reaction):
 @short_inlined_kernel
 def _take_bounds(state, joints, bounds, at, period):
     """Write the accelerations and speeds that joints may have at a time."""
-    moving = tightened = False
+    moving = tightened = smooth = False
     for i in range(len(joints)):
         j = joints[i]
         moving |= state[MOVES, j] != 0.0
+        smooth |= bounds[JERK, i] < math.inf
         tightened |= bounds[VELOCITY, i] < state[BEFORE, j]
     for i in range(len(joints)):
         j, limit = joints[i], bounds[VELOCITY, i]
@@ -88,7 +89,7 @@ def _take_bounds(state, joints, bounds, at, period):
             left, slower = state[SLOWING, j] - at, abs(state[MOVES, j])
             if left < 0.0:
                 slower -= acceleration * _passed(state, j, at, period)
-            elif bounds[JERK, i] < math.inf and left > LONGEST_SLOWING - GOING_ON:
+            elif smooth and left > LONGEST_SLOWING - GOING_ON:
                 slower = state[ALLOWED, j]
             allowed = max(limit, min(state[ALLOWED, j], slower))
         state[BRAKING, j], state[ALLOWED, j], state[BEFORE, j] = acceleration, allowed, limit

@@ -118,7 +118,8 @@ class VelocityCommand:
         most, jerk = np.maximum(limits.acceleration, self._braking), _SHARE * limits.jerk
         away, last = wanted - self._correction, self._step or dt
         self._change = _next_rate(away, self._change, _SHARE * most, jerk, dt, last)
-        self._correction = self._correction + self._change * dt
+        left = away - self._change * dt
+        self._correction = np.where(np.abs(left) > _ROUNDING, wanted - left, wanted)
         return self._correction
 
     def _smooth(
