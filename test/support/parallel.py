@@ -36,12 +36,12 @@ import ik_service as iks
 from ik_service.arm.compilation import BatchKernels, CartesianPathKernels
 from ik_service.common.resources import urdf_path
 chain = iks.Robot.from_urdf(urdf_path('panda')).chain()
-CartesianPathKernels(chain).warm_up()
-BatchKernels(iks.Solver(chain)).warm_up()
+compiled = [CartesianPathKernels(chain), BatchKernels(iks.Solver(chain))]
 if 'all' in sys.argv:
-    for name in iks.solver_names():
-        iks.Solver(chain, name).warm_up()
-    BatchKernels(iks.Solver(chain, 'transpose')).warm_up()
+    compiled += [iks.Solver(chain, name) for name in iks.solver_names()]
+    compiled += [BatchKernels(iks.Solver(chain, 'transpose'))]
+for kernels in compiled:
+    kernels.cached or kernels.warm_up()
 """,
     """
 from contextlib import suppress
