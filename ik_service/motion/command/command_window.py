@@ -634,11 +634,13 @@ def _gone_on(
     """
     last, motion = points[-1][0], sent.trajectory
     since = max(begins - 0.5 * dt, last)  # as far before the step as its middle is after that
+    times = (sent.start + motion.times).tolist()
+    since = next((time for time in times if since - _NEAR <= time < since), since)
     there, velocity = sent.at(since)
     between = tuple(
-        (sent.start + float(time), motion.positions[i], sent.at(sent.start + float(time))[1])
-        for i, time in enumerate(motion.times)
-        if last + _NEAR < sent.start + time < since - _NEAR
+        (time, motion.positions[i], sent.at(time)[1])
+        for i, time in enumerate(times)
+        if last + _NEAR < time < since - _NEAR
     )
     if since > last + _NEAR:
         points = (*points, *between, (since, there, velocity))

@@ -158,6 +158,22 @@ def test_no_window_is_refused_where_limits_and_goals_change_while_the_speed_rise
         assert joints.admit(planned, limits, k * period), joints.gate.reason
 
 
+@pytest.mark.parametrize('seed', [73, 106])
+def test_windows_after_late_ticks_at_a_high_rate_keep_the_acceleration_where_points_are_near(seed):
+    random, period, now, still = np.random.default_rng(seed), 0.001, 0.0, np.zeros(2)
+    limits = replace(LIMITS, scaling=1.0, velocity=np.full(2, 0.3), acceleration=np.ones(2))
+    joints, motion, goal = WindowedJoints(NAMES), JointMotion(still), np.array([0.001, -0.0007])
+    for k in range(150):
+        dt = period * (1.0 + (random.uniform(0.0, 3.0) if random.random() < 0.15 else 0.0))
+        now += dt
+        goal = still if k == 30 else None if k == 80 else goal
+        if k:
+            motion.move(goal, limits, period)
+        command = FollowerCommand(motion.q.copy(), still)
+        planned = joints.plan(np.arange(2), command, limits, now, period, True, HISTORY)
+        assert joints.admit(planned, limits, now), joints.gate.reason
+
+
 def windows(count, period=PERIOD):
     """Yield time and window of each tick of a motion."""
     window, motion = CommandWindow(NAMES), JointMotion(np.zeros(2))
