@@ -63,6 +63,10 @@ class ChildProcess:
         self._process = self._started(module, arguments, {**os.environ, **(environment or {})})
         self._reader = threading.Thread(target=self._read, name=f'{name} output', daemon=True)
         self._reader.start()
+        # Popen.poll() and Popen.wait() in the thread of the user keep their lock for ever where an
+        # interrupt comes just as they have taken it.
+        self._waiter = threading.Thread(target=self._process.wait, name=name, daemon=True)
+        self._waiter.start()
 
     def __enter__(self) -> ChildProcess:
         return self
@@ -84,7 +88,7 @@ class ChildProcess:
     @property
     def exit_code(self) -> int | None:
         """The exit code; None while it runs, minus the signal's number when a signal ended it."""
-        return self._process.poll()
+        return self._process.returncode
 
     def check(self) -> None:
         """Make sure that it still runs; raises ChildFailedError."""
@@ -112,8 +116,7 @@ class ChildProcess:
             if match is not None:
                 return match
             if self._closed:  # so it is ending, and its exit code is about to come
-                with suppress(subprocess.TimeoutExpired):
-                    self._process.wait(0.5)
+                self._waiter.join(0.5)
             self.check()
             raise ChildFailedError(
                 f'{self.name} did not print {pattern!r} within {timeout:g} s', self.output
@@ -133,14 +136,11 @@ class ChildProcess:
         """
         if self.exit_code is None:
             self.send(signal.SIGINT)
-        try:
-            code = self._process.wait(patience)
-        except subprocess.TimeoutExpired:
-            code = None
+        self._waiter.join(patience)
         self.send(signal.SIGKILL)  # also children that the process itself has left behind
-        code = self._process.wait() if code is None else code
+        self._waiter.join()
         self._reader.join(1.0)
-        return code
+        return self._process.returncode
 
     def kill(self) -> None:
         """End it at once, by SIGKILL."""

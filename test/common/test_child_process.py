@@ -1,9 +1,11 @@
 """Processes, files and logs that the package shares."""
 
+from contextlib import suppress
 import os
 from pathlib import Path
 import signal
 import socket
+import threading
 
 import numpy as np
 import pytest
@@ -81,6 +83,28 @@ def test_a_child_obeys_sigint_that_this_process_ignores(child):
     process.wait_for('started', 60.0)
     assert process.end() == 0
     assert process.output.endswith('goodbye\n')
+
+
+def test_an_interrupt_at_any_moment_leaves_it_able_to_end(child):
+    """As by Ctrl-C, while it is looked whether the child still runs."""
+    process = child(POLITE)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for k in range(1000):
+            with suppress(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 2e-5 + 1e-7 * k)
+                while process.exit_code is None:
+                    pass
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    ending = threading.Thread(target=process.end, daemon=True)
+    ending.start()
+    ending.join(30.0)
+    assert process.exit_code is not None
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
 
 
 def test_a_child_imports_nothing_from_the_current_folder(child, tmp_path, monkeypatch):

@@ -38,7 +38,7 @@ _IMPORTED = (
 )
 _LARGEST = 1_000_000
 """Largest request: a module, its arguments, its environment and its folder [bytes]."""
-_READING = 1.0
+_READING = 0.9
 """Time until what a process has written is read [s], unless processes that it started live on."""
 _SET_PDEATHSIG = 1
 _servers: list[_Server] = []
@@ -60,8 +60,9 @@ class _Forked:
         self.pid, self.stdout, self.code = pid, None, None
         self.ended, self.ended_at = threading.Event(), 0.0
 
-    def poll(self):
-        """Return the exit code once the output has been read."""
+    @property
+    def returncode(self):
+        """The exit code once the output has been read."""
         read = self.stdout.closed or time.monotonic() > self.ended_at + _READING
         return self.code if self.ended.is_set() and read else None
 
