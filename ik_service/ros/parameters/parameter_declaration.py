@@ -176,8 +176,8 @@ def warn_of_files_for_others(node: Node) -> None:
 
 def _declare(node: Node, spec: ParameterSpec) -> object:
     wanted = Parameter.Type.from_parameter_value(spec.default)
-    given = _given(node).get(spec.name)
-    unset = given is not None and given.value is None  # as ROS reads []
+    given = _given(node)
+    unset = spec.name in given and given[spec.name].value is None  # as ROS reads []
     if unset and not isinstance(spec.default, list):
         raise OptionError(spec.name, wrong_type(wanted, None))
     try:
@@ -186,11 +186,11 @@ def _declare(node: Node, spec: ParameterSpec) -> object:
         spec.check(value)
         return value
     except InvalidParameterTypeException as error:
-        raise OptionError(spec.name, wrong_type(wanted, _given(node)[spec.name].value)) from error
+        raise OptionError(spec.name, wrong_type(wanted, given[spec.name].value)) from error
     except InvalidParameterValueException as error:  # out of the range
         if spec.bounds is None:
             raise
-        (low, high), value = spec.bounds, _given(node)[spec.name].value
+        (low, high), value = spec.bounds, given[spec.name].value
         reason = f'has to be from {low:.9g} to {high:.9g}, not {value:.9g}'
         raise OptionError(spec.name, reason) from error
 

@@ -352,8 +352,8 @@ class SimulationDiagnostics:
         name = self._node.get_fully_qualified_name()
         if publishers_of(self._node, 'joint_states').count(name) > 1:
             self._namesakes.report(
-                f'another {name} publishes joint_states, and takes the same commands: end one of '
-                'them, or put it into a namespace'
+                f'another {name} publishes joint_states and takes the same commands, or was '
+                'killed in the last 20 s: end one of them, or put it into a namespace'
             )
         else:
             self._namesakes.clear()
